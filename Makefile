@@ -1,0 +1,63 @@
+# `make demo` and `make test` do their own set-up: a virtual environment in .venv with the versions
+# pinned in constraints.txt. Another interpreter: `make demo PYTHON=/path/to/python3.12`.
+
+# Every version pinned in constraints.txt has a wheel for these.
+OLDEST := 3, 11
+NEWEST := 3, 14
+
+# The first of these that runs (a name on the PATH may be a stub) and whose version fits.
+fits = $(1) -c 'import sys; sys.exit(not ($(OLDEST)) <= sys.version_info[:2] <= ($(NEWEST)))' 2>/dev/null
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
+	if $(call fits,$$p); then echo $$p; break; fi; done)
+
+VENV := .venv
+READY := $(VENV)/.ready
+RUN := $(VENV)/bin/python -m
+
+.PHONY: help demo test lint format clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo    train HDP beside an MLP on a synthetic graph, under a minute"
+	@echo "make test    lint, type-check and run the tests"
+	@echo "make lint    ruff and mypy only"
+	@echo "make format  let ruff format the code and mend what it can"
+	@echo "make clean   remove everything make has made, $(VENV) included"
+
+demo: $(READY)
+	$(VENV)/bin/heterophily demo
+
+test: lint
+	$(RUN) pytest
+
+lint: $(READY)
+	$(RUN) ruff format --check .
+	$(RUN) ruff check .
+	$(RUN) mypy
+
+format: $(READY)
+	$(RUN) ruff format .
+	$(RUN) ruff check --fix .
+
+clean:
+	rm -rf $(VENV) build dist demo-output *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A .venv that works is kept and brought up to date; a broken one (its Python is gone) is made anew.
+$(READY): pyproject.toml constraints.txt
+	@if ! $(call fits,$(VENV)/bin/python); then \
+		python="$(PYTHON)"; \
+		if [ -z "$$python" ] || ! $(call fits,"$$python"); then \
+			found=$$("$${python:-python3}" --version 2>/dev/null || echo none); \
+			echo "heterophily needs Python 3.11 or newer (constraints.txt pins versions for 3.11 to 3.14); found: $$found." >&2; \
+			echo "Install one of these, or name it: make PYTHON=/path/to/python3.13" >&2; \
+			exit 1; \
+		fi; \
+		echo "making $(VENV) with $$("$$python" --version) and installing into it; this takes a few minutes"; \
+		"$$python" -m venv --clear $(VENV) || { \
+			echo "that Python cannot make virtual environments; on Debian or Ubuntu: apt install python3-venv" >&2; \
+			exit 1; \
+		}; \
+	fi
+	$(RUN) pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

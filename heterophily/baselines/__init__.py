@@ -1,0 +1,1 @@
+"""The models HDP is compared with; one file each, none imports another."""

@@ -1,0 +1,237 @@
+"""Estimators in scikit-learn's manner: fit on a graph, predict its nodes.
+
+Node classification on one graph is transductive: the nodes to predict are part of the graph that is
+fitted, with label -1, as in scikit-learn's `semi_supervised` module.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from heterophily.config import Config, ConfigError, types
+from heterophily.graph import Graph, Split
+from heterophily.graph.graph import GraphError
+from heterophily.hdp import HDPConfig
+from heterophily.models import MODELS
+from heterophily.stage import Outcome
+from heterophily.training import metrics
+from heterophily.training.device import choose_device
+from heterophily.training.runs import Run, train_runs
+
+OWN = ("validation_fraction", "random_state", "device")
+
+
+class GraphClassifier(ClassifierMixin, BaseEstimator):
+    """A model of the registry as an estimator; its parameters are the fields of the model's config.
+
+    Parameters beside the config's: ``validation_fraction`` of the labelled nodes is held out for
+    early stopping where no split says which; ``random_state`` seeds weights, dropout and that choice;
+    ``device`` is "auto", "cpu" or "cuda".
+    """
+
+    model: ClassVar[str]
+    config_type: ClassVar[type[Config]]
+
+    def __init__(
+        self, *, validation_fraction: float = 0.25, random_state: int = 0, device: str = "auto", **config: Any
+    ):
+        self.validation_fraction, self.random_state, self.device = validation_fraction, random_state, device
+        settings = self.config_type.parse(config).to_dict()
+        for name, value in (settings | config).items():
+            setattr(self, name, value)
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return sorted([*OWN, *types(cls.config_type)])
+
+    @property
+    def config(self) -> Config:
+        """The model's settings."""
+        return self.config_type.parse({name: getattr(self, name) for name in types(self.config_type)})
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; a name that does not exist is refused with the ones that do."""
+        self.config_type.parse({name: value for name, value in params.items() if name not in OWN})
+        super().set_params(**params)
+        return self
+
+    def fit(
+        self,
+        graph: Graph | Any,
+        y: Any = None,
+        *,
+        edge_index: Any = None,
+        split: int | str | Split | None = None,
+    ) -> Self:
+        """Fit on ``fit(graph, split=0)`` or ``fit(X, y, edge_index=...)``; -1 marks unlabelled nodes.
+
+        With a split, its training nodes are learned from and its validation nodes end the training;
+        labels of all others are never read. Without one, all labelled nodes are used, a stratified
+        ``validation_fraction`` of them for validation.
+        """
+        if isinstance(graph, Graph):
+            if y is not None or edge_index is not None:
+                raise TypeError(
+                    "fit(graph) has labels and edges in the graph; pass y and edge_index with X only"
+                )
+            self.classes_ = np.arange(graph.num_classes)
+            if graph.class_names is not None:
+                self.classes_ = np.asarray(graph.class_names)
+        else:
+            if y is None or edge_index is None:
+                raise TypeError(
+                    "fit(X, y, edge_index=...) needs all three; or pass a Graph: fit(graph, split=0)"
+                )
+            graph, self.classes_ = _from_arrays(graph, y, edge_index)
+        if split is None:
+            split = held_out(graph, self.validation_fraction, self.random_state)
+        elif not isinstance(split, Split):
+            split = graph.split(split)
+        run = Run(self.model, self.config, split, self.random_state)
+        (outcome,) = train_runs(graph, [run], choose_device(self.device))
+        self.graph_, self.split_, self.outcome_ = graph, split, outcome
+        self.probabilities_: NDArray[Any] = torch.softmax(outcome.trained.logits, -1).cpu().numpy()
+        self.transduction_ = self.classes_[self.probabilities_.argmax(1)]
+        self.history_ = pd.DataFrame(outcome.trained.history).rename_axis("epoch")
+        self.history_.index += 1
+        self.n_features_in_ = graph.num_features
+        return self
+
+    def predict(self, nodes: Any = None) -> NDArray[Any]:
+        """Return the predicted class of the given nodes, by default of all."""
+        self._check_fitted()
+        return self.transduction_[self._nodes(nodes)]
+
+    def predict_proba(self, nodes: Any = None) -> NDArray[Any]:
+        """Return class probabilities, one row per given node, columns in the order of ``classes_``."""
+        self._check_fitted()
+        return self.probabilities_[self._nodes(nodes)]
+
+    def score(self, graph: Graph | None = None, split: int | str | Split | None = None) -> float:
+        """Return the graph's metric (accuracy or ROC AUC) on the test nodes of a split.
+
+        Both default to those fitted on; pass the graph with its labels if it was fitted without.
+        """
+        self._check_fitted()
+        graph = self.graph_ if graph is None else graph
+        if graph.num_nodes != self.graph_.num_nodes:
+            raise GraphError(f"fitted on {self.graph_.num_nodes} nodes, asked to score {graph.num_nodes}")
+        chosen = self.split_ if split is None else split if isinstance(split, Split) else graph.split(split)
+        if not chosen.test.any():
+            raise GraphError("the split has no test node to score; pass split=... with a test mask")
+        logits = self.outcome_.trained.logits.cpu()
+        return float(metrics.score(graph.metric, logits, graph.y.cpu(), chosen.test.cpu()))
+
+    def _nodes(self, nodes: Any) -> Any:
+        if nodes is None:
+            return slice(None)
+        if isinstance(nodes, Graph):
+            if nodes.num_nodes != self.graph_.num_nodes:
+                raise GraphError(
+                    f"fitted on {self.graph_.num_nodes} nodes, asked about a graph of {nodes.num_nodes}; "
+                    "this estimator predicts the nodes it was fitted with"
+                )
+            return slice(None)
+        chosen = np.asarray(nodes)
+        if chosen.dtype != bool and (
+            chosen.size and (chosen.min() < 0 or chosen.max() >= self.graph_.num_nodes)
+        ):
+            raise GraphError(f"nodes must lie between 0 and {self.graph_.num_nodes - 1}")
+        return chosen
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "outcome_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} is not fitted yet; call fit(graph, split=0) first"
+            )
+
+
+class HDPClassifier(GraphClassifier):
+    """HDP as an estimator: ``HDPClassifier(rescale=0.9).fit(graph, split=0)``."""
+
+    model = "hdp"
+    config_type = HDPConfig
+
+    @property
+    def initial_probabilities_(self) -> NDArray[Any]:
+        """Soft assignments of the initialization, before HDP proper (Eq. 22)."""
+        self._check_fitted()
+        assert self.outcome_.initial is not None
+        return torch.softmax(self.outcome_.initial.logits, -1).cpu().numpy()
+
+    @property
+    def edges_(self) -> pd.DataFrame:
+        """One row per edge of E': probability of being homophilous (Eq. 3), threshold (Eq. 4), verdict.
+
+        The partition is the one the kept weights were trained and judged with.
+        """
+        self._check_fitted()
+        state = self.outcome_.trained.state
+        edges, parts = state["edges"], state["parts"]
+        verdict = np.where(parts.is_homophilous.cpu(), "homophilous", "heterophilous")
+        return pd.DataFrame(
+            {
+                "source": edges.u.cpu(),
+                "target": edges.v.cpu(),
+                "probability": parts.probability.cpu(),
+                "threshold": float(parts.threshold),
+                "verdict": verdict,
+            }
+        )
+
+    def transform(self, nodes: Any = None) -> NDArray[Any]:
+        """Return the representation H of Eq. 18, one row per given node, by default all."""
+        self._check_fitted()
+        return representations(self.outcome_).h.cpu().numpy()[self._nodes(nodes)]
+
+
+def representations(outcome: Outcome) -> Any:
+    """Return what the fitted module computes for every node, with its best weights."""
+    trained = outcome.trained
+    with torch.no_grad():
+        module = outcome.module.eval()
+        return torch.func.functional_call(
+            module, trained.weights, (trained.state["blocks"], trained.state["parts"])
+        )
+
+
+def held_out(graph: Graph, fraction: float, seed: int) -> Split:
+    """Split the labelled nodes into training and validation, class by class; the rest is nobody's."""
+    if not 0 < fraction < 1:
+        raise ConfigError(f"validation_fraction must lie between 0 and 1, not {fraction}")
+    known = (graph.y >= 0).nonzero().flatten().cpu()
+    if known.numel() < 2:
+        raise GraphError(
+            f"{known.numel()} labelled nodes; at least 2 are needed, one to train, one to validate"
+        )
+    order = known[torch.randperm(known.numel(), generator=torch.Generator().manual_seed(seed))]
+    one_hot = torch.nn.functional.one_hot(graph.y.cpu()[order], graph.num_classes)
+    size = one_hot.sum(0)
+    turn = (one_hot.cumsum(0) * one_hot).sum(1)
+    # In each class the first node trains; of the others every 1/fraction-th validates.
+    validates = (turn * fraction).floor() > ((turn - 1) * fraction).floor()
+    validates &= (turn > 1) & (size[graph.y.cpu()[order]] > 1)
+    if not validates.any():
+        validates[-1] = True
+    none = order[:0]
+    return Split.from_indices(graph.num_nodes, order[~validates], order[validates], none, name="held out")
+
+
+def _from_arrays(x: Any, y: Any, edge_index: Any) -> tuple[Graph, NDArray[Any]]:
+    y = np.asarray(y)
+    known = ~pd.isna(y)
+    known[known] = y[known] != -1
+    classes, codes = np.unique(y[known], return_inverse=True)
+    labels = np.full(y.shape, -1, dtype=np.int64)
+    labels[known] = codes
+    return Graph(x, labels, edge_index, num_classes=max(len(classes), 1)), classes
+
+
+assert MODELS[HDPClassifier.model].config is HDPClassifier.config_type

@@ -1,0 +1,221 @@
+"""Algorithm 1: encode, initialize, estimate, partition, then train and refine (Eq. 1-29)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import torch
+from torch import Tensor
+
+from heterophily.graph import Graph, Split
+from heterophily.hdp.config import HDPConfig
+from heterophily.hdp.encoding import scaled, structural_encoding, target_set
+from heterophily.hdp.initial import InitialAssignment, neighbor_features
+from heterophily.hdp.model import HDP
+from heterophily.hdp.partition import EdgeSet, estimate_homophily, homophilous_count, partition
+from heterophily.hdp.prototypes import tpc_loss, trust_set
+from heterophily.sparse import Features, SparseMatrix
+from heterophily.stage import (
+    Network,
+    Outcome,
+    Procedure,
+    Schedule,
+    Stage,
+    State,
+    cross_entropy,
+    digest,
+    node_features,
+    remember,
+    seeded,
+    visible,
+)
+
+
+def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
+    """Run HDP on one split of a graph: lines 1-17 of Algorithm 1, top to bottom."""
+    labels = visible(graph, split)
+    x = node_features(graph, config.feature_norm)
+    x_str = structural_features(graph, split, config, seed)  # line 1
+
+    initial = yield initial_stage(graph, split, config, seed)  # line 2
+    z = assignments(initial.logits, config.sharpness)
+
+    edges = edge_set(graph, config.order)
+    ratio = estimate_homophily(edges, labels["labels"], split.train, config.known_loops)  # line 3
+    count = torch.tensor(homophilous_count(ratio, config.rescale, edges), device=z.device)
+    parts = partition(z, edges, count)  # line 4
+    trust = trust_set(z, labels["labels"], split.train | split.validation)  # line 5
+
+    blocks = (x, x_str) if config.structural else (x,)
+    with seeded(seed):
+        module = HDP(
+            [block.shape[1] for block in blocks],
+            graph.num_classes,
+            config.hidden_dim,
+            config.embedding_dim,
+            config.layers_hm,
+            config.layers_ht,
+            config.dropout,
+            config.input_dropout,
+            config.homophilous,
+            config.heterophilous,
+        )
+    settings = {
+        "tpc_weight": torch.tensor(config.tpc_weight, device=z.device),
+        "tpc_sum": torch.tensor(config.tpc_sum, device=z.device),
+        "temperature": torch.tensor(config.temperature, device=z.device),
+        "sharpness": torch.tensor(config.sharpness, device=z.device),
+    }
+    state = (
+        labels | settings | {"blocks": blocks, "edges": edges, "count": count, "parts": parts, "trust": trust}
+    )
+    trained = yield Stage(  # lines 6-18
+        module=module,
+        state=state,
+        loss=loss,
+        logits=logits,
+        schedule=Schedule(config.learning_rate, config.weight_decay, config.epoch, config.patience),
+        refresh=refresh if config.update else None,
+        renewed=("parts", "trust"),
+        bar=initial.validation,
+        metric=graph.metric,
+    )
+    return Outcome(
+        module, trained, initial, {"homophily": ratio, "estimated_homophily": config.rescale * ratio}
+    )
+
+
+def loss(network: Network, state: State) -> dict[str, Tensor]:
+    """Cross-entropy plus β times the TPC loss (Eq. 23, 29)."""
+    out = network(state["blocks"], state["parts"])
+    classes = out.logits.shape[-1]
+    ce = cross_entropy(out.logits, state["labels"], state["train"])
+    tpc = tpc_loss(out.h_ego, state["trust"], classes, state["temperature"])
+    size = torch.where(state["tpc_sum"], state["trust"].trusted.sum(), 1)
+    return {"loss": ce + state["tpc_weight"] * size * tpc, "cross_entropy": ce, "tpc": tpc}
+
+
+def logits(network: Network, state: State) -> Tensor:
+    """Return the logits whose softmax is Z (Eq. 19)."""
+    out: Tensor = network(state["blocks"], state["parts"]).logits
+    return out
+
+
+def refresh(state: State, new: Tensor) -> tuple[State, dict[str, Tensor]]:
+    """Renew the partition and the trust set with better assignments (Algorithm 1, lines 14-17)."""
+    old = state["parts"]
+    z = assignments(new, state["sharpness"])
+    room = old.a_hm.col.shape[-1], old.a_ht.col.shape[-1]
+    parts = partition(z, state["edges"], state["count"], room, old.a_hm.val.dtype)
+    trust = trust_set(z, state["labels"], state["train"] | state["validation"])
+    notes = {
+        "changed_edges": (parts.is_homophilous != old.is_homophilous).sum(),
+        "trusted": trust.trusted.sum(),
+        "threshold": parts.threshold,
+    }
+    return {"parts": parts, "trust": trust}, notes
+
+
+def assignments(new: Tensor, sharpness: Tensor | float) -> Tensor:
+    """Return Z in float64; the sharpness is the rescaling the paper asks for against lost precision."""
+    return torch.softmax(new.double() * sharpness, -1)
+
+
+def initial_stage(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Stage:
+    """Set up the assignment initialization, which is tuned and trained apart (Eq. 20-22)."""
+    chosen = initial_features(graph, split, config, seed)
+    with seeded(seed):
+        module = InitialAssignment(
+            [block.shape[1] for block in chosen],
+            config.hidden_dim,
+            graph.num_classes,
+            config.dropout_init,
+            config.input_dropout_init,
+        )
+    epochs = config.epoch_init if config.initialization == "trained" else 0
+    return Stage(
+        module=module,
+        state=visible(graph, split) | {"blocks": chosen},
+        loss=initial_loss,
+        logits=initial_logits,
+        schedule=Schedule(config.learning_rate_init, config.weight_decay_init, epochs, config.patience_init),
+        metric=graph.metric,
+        key=initial_key(graph, split, config, seed),
+    )
+
+
+def initial_loss(network: Network, state: State) -> dict[str, Tensor]:
+    """Cross-entropy of MLP^init (Eq. 22-23)."""
+    return {"loss": cross_entropy(network(state["blocks"]), state["labels"], state["train"])}
+
+
+def initial_logits(network: Network, state: State) -> Tensor:
+    """Return the logits of MLP^init."""
+    out: Tensor = network(state["blocks"])
+    return out
+
+
+def initial_key(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Hashable:
+    """Name the initial assignment by all it depends on: runs that agree in these train it once."""
+    fields = (
+        "structural_dim", "hops", "structural_norm", "initial_features", "normalization", "feature_norm",
+        "hidden_dim", "initialization", "learning_rate_init", "weight_decay_init", "epoch_init",
+        "patience_init", "dropout_init", "input_dropout_init",
+    )  # fmt: skip
+    return ("initial", id(graph.x), split.name, seed, *(getattr(config, name) for name in fields))
+
+
+def initial_features(graph: Graph, split: Split, config: HDPConfig, seed: int) -> tuple[Features, ...]:
+    """Return the blocks of X^all = [X ‖ X^nb ‖ X^str] that the config names (Eq. 20-21)."""
+    x = node_features(graph, config.feature_norm)
+    blocks: list[Features] = []
+    for name in config.initial_features.split("+"):
+        if name == "x":
+            blocks.append(x)
+        elif name == "str":
+            blocks.append(structural_features(graph, split, config, seed))
+        else:
+            key = ("x_nb", config.normalization, config.feature_norm)
+            make = lambda: neighbor_features(adjacency(graph), x, config.normalization)  # noqa: E731
+            blocks.append(remember(graph.edge_index, key, make))
+    return tuple(blocks)
+
+
+def structural_features(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Features:
+    """Return X^str of a split, as wide as the largest split needs (Eq. 7-8)."""
+    dim, hops, norm = config.structural_dim, config.hops, config.structural_norm
+    width = max(min(int(s.train.sum()), dim) for s in (split, *graph.splits))
+    sampled = dim < int(split.train.sum())
+    key = ("x_str", digest(split.train), dim, hops, width, seed if sampled else None)
+
+    def encode() -> Features:
+        targets = target_set(graph.y, split.train, dim, seed)
+        return structural_encoding(adjacency(graph).normalized("walk"), targets, hops, width)
+
+    bare: Features = remember(graph.edge_index, key, encode)
+    found: Features = remember(graph.edge_index, (*key, norm), lambda: scaled(bare, norm))
+    return found
+
+
+def adjacency(graph: Graph) -> SparseMatrix:
+    """Return A: undirected, with every self-loop."""
+
+    def build() -> SparseMatrix:
+        whole = graph.undirected().with_self_loops()
+        return SparseMatrix.from_edges(whole.edge_index, graph.num_nodes)
+
+    found: SparseMatrix = remember(graph.edge_index, "adjacency", build)
+    return found
+
+
+def edge_set(graph: Graph, order: int) -> EdgeSet:
+    """Return E' of order 1 or 2, on the undirected graph with self-loops."""
+
+    def build() -> EdgeSet:
+        if order == 1:
+            return EdgeSet.from_adjacency(adjacency(graph))
+        far = graph.undirected().with_self_loops().two_hop()
+        return EdgeSet.from_adjacency(SparseMatrix.from_edges(far.edge_index, graph.num_nodes))
+
+    found: EdgeSet = remember(graph.edge_index, ("edges", order), build)
+    return found

@@ -1,0 +1,65 @@
+"""HDP: ego representation, the two neighborhood representations, classifier (Eq. 9, 18-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from heterophily.hdp.partition import Partition
+from heterophily.hdp.propagation import SemanticMessagePassing, neighbor_distribution
+from heterophily.layers import MLP, Dropout
+from heterophily.sparse import Features
+
+
+class Representations(NamedTuple):
+    """What HDP computes for every node."""
+
+    logits: Tensor  # (N, K); their softmax is the soft assignment Z
+    h: Tensor  # the final representation H, (N, D) or (N, 2D)
+    h_ego: Tensor  # (N, D)
+    h_hm: Tensor  # (N, D)
+    h_ht: Tensor  # (N, D)
+
+
+class HDP(nn.Module):
+    """Heterophilous distribution propagation, given a partition of the neighborhoods.
+
+    A plain module: hand it the feature blocks [X, X^str] and a `Partition`, train it as any other.
+    """
+
+    def __init__(
+        self,
+        widths: Sequence[int],
+        classes: int,
+        hidden: int = 512,
+        dim: int = 128,
+        layers_hm: int = 2,
+        layers_ht: int = 2,
+        dropout: float = 0.5,
+        input_dropout: float = 0.0,
+        homophilous: bool = True,
+        heterophilous: bool = True,
+    ):
+        super().__init__()
+        self.homophilous, self.heterophilous = homophilous, heterophilous
+        self.ego = MLP(widths, hidden, dim, dropout, input_dropout)
+        self.smp_hm = SemanticMessagePassing(dim, layers_hm if homophilous else 0)
+        self.smp_ht = SemanticMessagePassing(dim, layers_ht if heterophilous else 0)
+        self.drop = Dropout(dropout)
+        self.classify = nn.Linear(dim * (homophilous + heterophilous), classes)
+
+    def forward(self, blocks: Sequence[Features], parts: Partition) -> Representations:
+        """Return the logits and every representation on the way to them."""
+        h_ego = self.ego(blocks)  # Eq. 9
+        h_nb = neighbor_distribution(parts, h_ego)  # Eq. 14
+        h_ht = self.smp_ht(h_nb, parts)  # Eq. 16
+        h_hm = self.smp_hm(h_ego, parts)  # Eq. 17
+        h = torch.cat([h_hm] * self.homophilous + [h_ht] * self.heterophilous, -1)  # Eq. 18
+        logits = self.classify(self.drop(h))  # Eq. 19
+        return Representations(logits, h, h_ego, h_hm, h_ht)
+
+    def extra_repr(self) -> str:
+        return f"homophilous={self.homophilous}, heterophilous={self.heterophilous}"

@@ -1,0 +1,130 @@
+"""Heterophily estimation and neighborhood partition by soft assignments (Eq. 1-6)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from heterophily.sparse import SparseMatrix, inverse
+
+
+class EdgeSet(NamedTuple):
+    """E' as undirected edges, u ≤ v, each once, and where each stands in the adjacency matrix."""
+
+    u: Tensor  # (E,)
+    v: Tensor  # (E,)
+    crow: Tensor  # (N + 1,) int32: the symmetric adjacency matrix of E' in CSR form
+    col: Tensor  # (nnz,) int32
+    edge: Tensor  # (nnz,): the undirected edge an entry stands for
+
+    @classmethod
+    def from_adjacency(cls, adjacency: SparseMatrix) -> EdgeSet:
+        """Read the edges off a symmetric adjacency matrix."""
+        size = adjacency.shape[0]
+        row = torch.arange(size, device=adjacency.col.device).repeat_interleave(adjacency.crow.diff())
+        col = adjacency.col.long()
+        key = torch.minimum(row, col) * size + torch.maximum(row, col)
+        pairs, edge = torch.unique(key, return_inverse=True)
+        return cls(pairs // size, pairs % size, adjacency.crow, adjacency.col, edge)
+
+    @property
+    def size(self) -> int:
+        """|E'|, every undirected edge and every self-loop counted once."""
+        return self.u.shape[-1]
+
+
+class Partition(NamedTuple):
+    """The two neighborhoods of every node, and why each edge is where it is."""
+
+    probability: Tensor  # (E,) P_uv of Eq. 3, float64
+    threshold: Tensor  # () ε of Eq. 4
+    is_homophilous: Tensor  # (E,) bool
+    a_hm: SparseMatrix  # A^hm of Eq. 5
+    a_ht: SparseMatrix  # A^ht of Eq. 6
+    inverse_hm: Tensor  # (N,) diagonal of D^hm⁻¹, zero for a node without homophilous neighbors
+    inverse_ht: Tensor  # (N,) diagonal of D^ht⁻¹
+
+
+def estimate_homophily(edges: EdgeSet, labels: Tensor, train: Tensor, known_loops: bool = False) -> float:
+    """Return h', the share of homophilous edges among those that join two training nodes (Eq. 1).
+
+    A self-loop joins training nodes as often as a node is one, an edge only as often as two are, so
+    Eq. 1 counts loops about twice as heavily as E' does. ``known_loops`` counts all loops of E' as
+    the homophilous edges they are and estimates the share on the other edges alone.
+    """
+    loop = edges.u == edges.v
+    inside = train[edges.u] & train[edges.v] & ~(loop & known_loops)
+    same = inside & (labels[edges.u] == labels[edges.v])
+    if not bool(inside.any()):
+        raise ValueError(
+            "no edge of E' joins two training nodes, so the homophily ratio of Eq. 1 is 0/0; "
+            "use order=2 or a larger training set"
+        )
+    ratio = same.sum().item() / inside.sum().item()
+    if known_loops:
+        loops = int(loop.sum())
+        ratio = (loops + ratio * (edges.size - loops)) / edges.size
+    return float(ratio)
+
+
+def homophilous_count(ratio: float, rescale: float, edges: EdgeSet) -> int:
+    """Return ĥ|E'| with ĥ = λh' (Eq. 2), to the nearest whole number of edges, at most all of them."""
+    return min(round(rescale * ratio * edges.size), edges.size)
+
+
+def edge_probabilities(z: Tensor, edges: EdgeSet) -> Tensor:
+    """Return P_uv = z_u z_vᵀ on the edges of E', in float64 so that sure edges stay apart (Eq. 3)."""
+    z = z.double()
+    return (z[edges.u] * z[edges.v]).sum(-1)
+
+
+def mark_homophilous(probability: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the threshold ε and exactly ``count`` marked edges, the most probable ones (Eq. 4-6).
+
+    The paper is silent on ties at the threshold: they go to the earlier edge. With no edge marked
+    the threshold is infinite.
+    """
+    order = torch.argsort(probability, dim=-1, descending=True, stable=True)
+    rank = torch.arange(order.shape[-1], device=order.device)
+    marked = torch.zeros_like(order).scatter(-1, order, (rank < count).long()).bool()
+    last = probability.gather(-1, order.gather(-1, (count - 1).clamp(min=0).reshape(1)))
+    return torch.where(count > 0, last.squeeze(-1), torch.inf), marked
+
+
+def partition(
+    z: Tensor,
+    edges: EdgeSet,
+    count: Tensor,
+    capacity: tuple[int, int] | None = None,
+    dtype: torch.dtype = torch.float32,
+) -> Partition:
+    """Split E' into the ``count`` most probably homophilous edges and the rest (Eq. 3-6).
+
+    Both adjacency matrices get room for ``capacity`` entries, by default what ``count`` can need;
+    entries to spare have the value 0 and stand at the end of the last row.
+    """
+    probability = edge_probabilities(z, edges)
+    threshold, marked = mark_homophilous(probability, count)
+    entries = edges.col.shape[-1]
+    if capacity is None:
+        capacity = min(2 * int(count), entries), min(2 * (edges.size - int(count)), entries)
+    chosen = marked[edges.edge]
+    a_hm, inverse_hm = _adjacency(edges, chosen, capacity[0], dtype)
+    a_ht, inverse_ht = _adjacency(edges, ~chosen, capacity[1], dtype)
+    return Partition(probability, threshold, marked, a_hm, a_ht, inverse_hm, inverse_ht)
+
+
+def _adjacency(
+    edges: EdgeSet, chosen: Tensor, capacity: int, dtype: torch.dtype
+) -> tuple[SparseMatrix, Tensor]:
+    """Keep the chosen entries of E' in CSR form without reading anything back from the device."""
+    taken = torch.nn.functional.pad(chosen.cumsum(-1), (1, 0))
+    crow = taken[edges.crow.long()]
+    degree = crow.diff()
+    place = torch.where(chosen, taken[:-1], capacity)  # the others fall into a slot that is cut off
+    col = edges.col.new_zeros(capacity + 1).scatter(-1, place, edges.col)[:-1]
+    val = (torch.arange(capacity, device=col.device) < crow[-1]).to(dtype)
+    crow = torch.cat([crow[:-1], crow.new_full((1,), capacity)]).int()
+    return SparseMatrix.symmetric(crow, col, val), inverse(degree).to(dtype)

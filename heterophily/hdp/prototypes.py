@@ -1,0 +1,59 @@
+"""Trust set, class prototypes and the trusted prototype contrastive (TPC) loss (Eq. 24-28)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+ABSENT = -1e4
+"""Exponent of a class without prototype: its term vanishes, and gradients stay finite."""
+
+
+class TrustSet(NamedTuple):
+    """The nodes whose predicted class is believed."""
+
+    trusted: Tensor  # (N,) bool
+    predicted: Tensor  # (N,) int64
+
+
+def trust_set(z: Tensor, labels: Tensor, known: Tensor) -> TrustSet:
+    """Trust the ρ|V| nodes with the surest assignments (Eq. 24-25).
+
+    ρ is the accuracy on the training and validation sets (``known``): the one place outside early
+    stopping where validation labels are read. Ties at δ go to the earlier node.
+    """
+    surest, predicted = z.max(-1)
+    rho = ((predicted == labels) & known).sum() / known.sum()
+    count = (rho * z.shape[0]).round()
+    order = torch.argsort(surest, descending=True, stable=True)
+    rank = torch.arange(z.shape[0], device=z.device)
+    trusted = torch.zeros_like(order).scatter(0, order, (rank < count).long()).bool()
+    return TrustSet(trusted, predicted)
+
+
+def prototypes(h_ego: Tensor, trust: TrustSet, classes: int) -> tuple[Tensor, Tensor]:
+    """Return c_j, the mean ego representation of the trusted nodes of each class, (K, D) (Eq. 26).
+
+    Also which classes have one: a class that nobody in the trust set is predicted to be has none.
+    Gradients flow through the prototypes.
+    """
+    member = F.one_hot(trust.predicted, classes).to(h_ego.dtype) * trust.trusted.unsqueeze(-1)
+    size = member.sum(0)
+    return (member.T @ h_ego) / size.clamp(min=1).unsqueeze(-1), size > 0
+
+
+def tpc_loss(h_ego: Tensor, trust: TrustSet, classes: int, temperature: Tensor | float) -> Tensor:
+    """Pull trusted nodes to their prototype and push them to a right angle with the others (Eq. 27-28).
+
+    The denominator clips similarities at zero, so nothing is gained beyond orthogonality; the
+    numerator is not clipped. Mean over the trust set; times |S^tru| it is the sum that Eq. 27 prints.
+    """
+    c, present = prototypes(h_ego, trust, classes)
+    s = F.normalize(h_ego, dim=-1) @ F.normalize(c, dim=-1).T  # Eq. 28, (N, K)
+    own = s.gather(-1, trust.predicted.unsqueeze(-1)).squeeze(-1) / temperature
+    every = (s.clamp(min=0) / temperature).masked_fill(~present, ABSENT)
+    each = torch.where(trust.trusted, torch.logsumexp(every, -1) - own, 0)
+    return each.sum() / trust.trusted.sum().clamp(min=1)

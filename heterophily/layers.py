@@ -1,0 +1,116 @@
+"""The few layers that every model shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from heterophily.sparse import Features, SparseMatrix, multiply
+
+
+class FeatureLinear(nn.Module):
+    """A linear map of concatenated feature blocks [X₁ ‖ X₂ ‖ …] that never builds the concatenation.
+
+    Blocks may be sparse. Weights are stored (inputs, outputs) and drawn as ``nn.Linear`` draws them
+    for the whole concatenation.
+    """
+
+    def __init__(self, widths: Sequence[int], out: int):
+        super().__init__()
+        bound = 1 / math.sqrt(max(sum(widths), 1))
+        self.weights = nn.ParameterList(torch.empty(w, out).uniform_(-bound, bound) for w in widths if w)
+        self.bias = nn.Parameter(torch.empty(out).uniform_(-bound, bound))
+
+    def forward(self, blocks: Sequence[Features]) -> Tensor:
+        """Map the blocks of non-zero width, in order."""
+        given = [block for block in blocks if block.shape[1]]
+        products = [multiply(block, w) for block, w in zip(given, self.weights, strict=True)]
+        return sum(products, self.bias)
+
+    def extra_repr(self) -> str:
+        return f"{[tuple(w.shape) for w in self.weights]}"
+
+
+class Dropout(nn.Module):
+    """Dropout whose probability and random state are buffers: they belong to the run, not the process.
+
+    The mask is a counter-based hash of ``key``, so it is the same on every device, alone or among
+    many runs, and needs no generator. Works on dense and on sparse features.
+    """
+
+    p: Tensor
+    key: Tensor
+
+    def __init__(self, p: float):
+        super().__init__()
+        self.register_buffer("p", torch.tensor(p))
+        self.register_buffer("key", torch.randint(2**62, ()))
+
+    def forward(self, h: Features) -> Any:
+        """Zero entries with probability p while training and scale the rest by 1 / (1 - p)."""
+        if not self.training:
+            return h
+        self.key.add_(1)
+        if isinstance(h, SparseMatrix):
+            return h._replace(val=self._drop(h.val))
+        return self._drop(h)
+
+    def _drop(self, h: Tensor) -> Tensor:
+        kept: Tensor = _Survivors.apply(self.key, self.p, h.shape)  # type: ignore[no-untyped-call]
+        return torch.where(kept, h / (1 - self.p), 0)
+
+
+class MLP(nn.Module):
+    """Linear → ReLU → linear over concatenated feature blocks, with dropout before each linear map."""
+
+    def __init__(self, widths: Sequence[int], hidden: int, out: int, dropout: float, input_dropout: float):
+        super().__init__()
+        self.drop_input = Dropout(input_dropout)
+        self.first = FeatureLinear(widths, hidden)
+        self.drop_hidden = Dropout(dropout)
+        self.second = nn.Linear(hidden, out)
+
+    def forward(self, blocks: Sequence[Features]) -> Tensor:
+        """Return (N, out)."""
+        h = F.relu(self.first([self.drop_input(block) for block in blocks]))
+        out: Tensor = self.second(self.drop_hidden(h))
+        return out
+
+
+class _Survivors(torch.autograd.Function):
+    """Which entries survive: True with probability 1 - p, by a hash of (key, position)."""
+
+    @staticmethod
+    def forward(key: Tensor, p: Tensor, shape: torch.Size) -> Tensor:
+        runs = key.reshape(-1, 1)
+        size = math.prod(shape)
+        word = torch.arange(-(-size // 4), device=key.device).mul_(_ODD[0]) + runs.mul(_ODD[1])
+        for odd, shift in ((_ODD[1], 32), (_ODD[2], 29), (_ODD[0], 32)):
+            word.bitwise_xor_((word >> shift).bitwise_and_((1 << (64 - shift)) - 1)).mul_(odd)
+        word.bitwise_xor_((word >> 32).bitwise_and_((1 << 32) - 1))
+        quarters = word.view(torch.int16)[:, :size]  # four survivors from each hashed word
+        cut = (p.reshape(-1, 1).double() * 65536 - 32768).to(torch.int16)
+        return (quarters >= cut).view(key.shape + shape)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.mark_non_differentiable(output)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, ...]:
+        return None, None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], key: Tensor, p: Tensor, shape: torch.Size) -> Any:
+        runs = (info.batch_size,)
+        kept = _Survivors.apply(key.expand(runs), p.expand(runs), shape)  # type: ignore[no-untyped-call]
+        return kept, 0
+
+
+_ODD = (-7046029254386353131, -4658895280553007687, -7723592293110705685)
+"""Odd 64-bit multipliers of the hash."""

@@ -1,0 +1,138 @@
+"""What a model promises: stages of training, each a plain module and what it reads.
+
+A model is a generator. It yields a `Stage`, gets back the `Trained` result, and may go on with
+another; what it returns is the `Outcome`. So a method of several stages reads top to bottom as in
+its paper, while whoever drives the generators is free to train one stage or hundreds together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Generator, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from heterophily.graph import Graph, Split
+from heterophily.sparse import Features, features
+
+State = dict[str, Any]
+"""Tensors, possibly nested, that a step reads; ``labels``, ``train`` and ``validation`` among them."""
+
+Network = Callable[..., Any]
+"""A module with its weights bound."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a stage is optimized: Adam, and when it ends."""
+
+    learning_rate: float
+    weight_decay: float
+    epochs: int
+    patience: int
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One training. Its functions are pure and free of boolean indexing and host reads, so that
+    many runs can be vectorized; none of them knows of more than one run."""
+
+    module: nn.Module
+    state: State
+    loss: Callable[[Network, State], dict[str, Tensor]]
+    """Return the named parts of the loss; the one called ``loss`` is minimized."""
+    logits: Callable[[Network, State], Tensor]
+    schedule: Schedule
+    refresh: Callable[[State, Tensor], tuple[State, dict[str, Tensor]]] | None = None
+    """When the validation score passes ``bar`` and all before: the ``renewed`` entries, and notes on them."""
+    renewed: tuple[str, ...] = ()
+    bar: float = 0.0
+    metric: str = "accuracy"
+    key: Hashable = field(default_factory=object)
+    """Stages with equal keys are one training."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What is left of a stage: the weights, state and logits of its best validation epoch."""
+
+    weights: dict[str, Tensor]
+    state: State
+    logits: Tensor
+    validation: float
+    validation_loss: float
+    best_epoch: int
+    epochs: int
+    seconds: float
+    """This run's share of the time its batch took, by epochs."""
+    history: dict[str, list[float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The end of a run: the trained module and everything a reader of the result may ask for."""
+
+    module: nn.Module
+    trained: Trained
+    initial: Trained | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+Procedure = Generator[Stage, Trained, Outcome]
+
+
+def visible(graph: Graph, split: Split) -> State:
+    """Return the labels and masks of a split that training may read; test labels are not among them."""
+    known = split.train | split.validation
+    labels = torch.where(known, graph.y, -1)
+    return {"labels": labels, "train": split.train, "validation": split.validation}
+
+
+def node_features(graph: Graph, norm: str = "none") -> Features:
+    """Return X, sparse where it is mostly zero; "row" divides each row by its sum of absolute values."""
+
+    def build() -> Features:
+        x = graph.x
+        if norm == "row":
+            dense = x.to_dense()
+            x = dense / dense.abs().sum(1, keepdim=True).clamp(min=1e-12)
+        return features(x)
+
+    found: Features = remember(graph.x, ("x", norm), build)
+    return found
+
+
+def cross_entropy(logits: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
+    """Mean cross-entropy over the nodes of ``mask`` (Eq. 23)."""
+    each = F.cross_entropy(logits, labels.clamp(min=0), reduction="none")
+    return (each * mask).sum() / mask.sum()
+
+
+def remember(anchor: Tensor, key: Hashable, compute: Callable[[], Any]) -> Any:
+    """Compute once for as long as ``anchor`` lives: runs on one graph share what they prepare."""
+    kept = _PREPARED.setdefault(anchor, {})
+    if key not in kept:
+        kept[key] = compute()
+    return kept[key]
+
+
+def digest(mask: Tensor) -> bytes:
+    """Name a mask by its content."""
+    return hashlib.blake2b(mask.cpu().numpy().tobytes(), digest_size=16).digest()
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Draw weights and random states from ``seed``, and leave torch's own generator as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+_PREPARED = WeakTensorKeyDictionary()

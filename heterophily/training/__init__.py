@@ -1,0 +1,1 @@
+"""How anything is trained: one run or many."""

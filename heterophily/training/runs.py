@@ -1,0 +1,93 @@
+"""Runs: (model, config, split, seed) in any mixture; stages of one shape are trained together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from heterophily.config import Config
+from heterophily.graph import Graph, Split
+from heterophily.models import MODELS
+from heterophily.stage import Outcome, Stage, Trained
+from heterophily.training.engine import Batch, Watch
+from heterophily.training.seal import seal
+from heterophily.training.stacking import signature
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training to be done: a model with its settings on a split, from a seed."""
+
+    model: str
+    config: Config
+    split: int | str | Split = 0
+    seed: int = 0
+
+
+def train_runs(
+    graph: Graph,
+    runs: Sequence[Run],
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype = torch.float32,
+    watch: Watch | None = None,
+    together: bool | None = None,
+) -> list[Outcome]:
+    """Train all runs and return their outcomes in the order given.
+
+    Each model is a generator of stages; in every round the stages that all live runs wait for are
+    collected, equal ones merged, and those of one shape trained as one batch.
+    """
+    device = torch.device(device)
+    graph = graph.to(device)
+    procedures = []
+    for run in runs:
+        split = (
+            run.split.map(lambda m: m.to(device)) if isinstance(run.split, Split) else graph.split(run.split)
+        )
+        procedures.append(MODELS[run.model].procedure(seal(graph, split), split, run.config, run.seed))
+    outcomes: list[Any] = [None] * len(runs)
+    waiting = {i: next(procedure) for i, procedure in enumerate(procedures)}
+    while waiting:
+        trained = train_stages(list(waiting.values()), device, dtype, watch, together)
+        for i, result in zip(list(waiting), trained, strict=True):
+            try:
+                waiting[i] = procedures[i].send(result)
+            except StopIteration as stop:
+                outcomes[i] = stop.value
+                del waiting[i]
+    return outcomes
+
+
+def train_stages(
+    stages: Sequence[Stage],
+    device: torch.device,
+    dtype: torch.dtype = torch.float32,
+    watch: Watch | None = None,
+    together: bool | None = None,
+) -> list[Trained]:
+    """Train stages grouped by shape; stages with one key are trained once and share the result."""
+    groups: dict[Any, dict[Any, Stage]] = defaultdict(dict)
+    for stage in stages:
+        groups[signature(stage)].setdefault(stage.key, stage)
+    results: dict[Any, Trained] = {}
+    for group in groups.values():
+        members = list(group.items())
+        batched = worthwhile(members[0][1], len(members), device) if together is None else together
+        size = len(members) if batched else 1
+        for start in range(0, len(members), size):
+            some = members[start : start + size]
+            done = Batch([stage for _, stage in some], device, dtype).run(watch)
+            results.update(zip((key for key, _ in some), done, strict=True))
+    return [results[stage.key] for stage in stages]
+
+
+def worthwhile(stage: Stage, runs: int, device: torch.device) -> bool:
+    """Say whether a batch beats one run at a time: always on a GPU; on a CPU only for small graphs."""
+    if device.type != "cpu":
+        return True
+    width = max(p.shape[-1] for p in stage.module.parameters())
+    return runs > 3 and runs * stage.state["labels"].shape[0] * width < 2_000_000

@@ -1,0 +1,30 @@
+"""What every test stands on: few threads, no window, the same examples, real graphs where they are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import matplotlib
+import pytest
+import torch
+from hypothesis import settings
+
+matplotlib.use("Agg")
+# The graphs of the tests are small: more threads than this cost more than they bring.
+torch.set_num_threads(min(2, os.cpu_count() or 1))
+# The same examples in each run, and no verdict from a clock: a red test is then never luck.
+settings.register_profile("heterophily", derandomize=True, deadline=None)
+settings.load_profile("heterophily")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The read-only folder of real graphs that HETEROPHILY_DATA names; skips where it names none."""
+    named = os.environ.get("HETEROPHILY_DATA")
+    if not named:
+        pytest.skip("HETEROPHILY_DATA names no folder with the real graphs")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.fail(f"HETEROPHILY_DATA is {named!r}, which is not a folder", pytrace=False)
+    return folder
