@@ -1,9 +1,37 @@
 """Node classification on graphs whose neighbors disagree."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from heterophily._version import __version__
-from heterophily.estimator import HDPClassifier
-from heterophily.graph import Graph, Split
-from heterophily.graph.datasets import load
-from heterophily.models import MODELS
+
+if TYPE_CHECKING:
+    from heterophily.estimator import HDPClassifier
+    from heterophily.graph import Graph, Split
+    from heterophily.graph.datasets import load
+    from heterophily.models import MODELS
 
 __all__ = ["MODELS", "Graph", "HDPClassifier", "Split", "__version__", "load"]
+
+# Torch, PyG and scikit-learn take seconds to import, `heterophily --help` should not: names are fetched
+# when first asked for.
+_HOMES = {
+    "MODELS": "heterophily.models",
+    "Graph": "heterophily.graph",
+    "HDPClassifier": "heterophily.estimator",
+    "Split": "heterophily.graph",
+    "load": "heterophily.graph.datasets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

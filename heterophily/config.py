@@ -8,9 +8,11 @@ import difflib
 import inspect
 import textwrap
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
+
+import numpy as np
 
 
 class ConfigError(ValueError):
@@ -47,13 +49,34 @@ Range = Choice | Uniform | Integer
 GREEK = {"lambda": "λ", "lamda": "λ", "beta": "β", "tau": "τ", "kappa": "κ", "rho": "ρ", "l": "l^"}
 
 
+@dataclass(frozen=True)
+class Limit:
+    """What a setting must keep to, searched or not."""
+
+    above: float = -1
+    below: float = float("inf")
+
+
+Rate = Annotated[float, Limit(above=0)]
+"""A number above 0."""
+Share = Annotated[float, Limit(below=1)]
+"""A number from 0 to below 1, such as a dropout."""
+Count = Annotated[int, Limit(above=0)]
+"""A whole number from 1."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """Base of every model's settings: strict about names and types, easy to vary."""
 
     def __post_init__(self) -> None:
+        owner = type(self).__name__
         for name, kind in types(type(self)).items():
-            object.__setattr__(self, name, _checked(type(self).__name__, name, kind, getattr(self, name)))
+            object.__setattr__(self, name, _checked(owner, name, kind, getattr(self, name)))
+        for name, limit in _notes(type(self), Limit):
+            if not limit.above < (value := getattr(self, name)) < limit.below:
+                side = f"above {limit.above:g}" if value <= limit.above else f"below {limit.below:g}"
+                raise ConfigError(f"{owner}: {name} must be {side}, not {value}")
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> Self:
@@ -83,14 +106,14 @@ def types(config: type[Config]) -> dict[str, Any]:
 
 def space(config: type[Config]) -> dict[str, Range]:
     """Return the search range of every field that has one."""
-    hints = typing.get_type_hints(config, include_extras=True)
-    return {
-        name: note
-        for name, hint in hints.items()
-        if get_origin(hint) is Annotated
-        for note in hint.__metadata__
-        if isinstance(note, Choice | Uniform | Integer)
-    }
+    return dict(_notes(config, Range))
+
+
+def _notes(config: type[Config], kind: Any) -> Iterator[tuple[str, Any]]:
+    for name, hint in typing.get_type_hints(config, include_extras=True).items():
+        for note in hint.__metadata__ if get_origin(hint) is Annotated else ():
+            if isinstance(note, kind):
+                yield name, note
 
 
 def meanings(config: type[Config]) -> dict[str, str]:
@@ -141,6 +164,7 @@ def _from_text(config: type[Config], name: str, kind: Any, value: Any) -> Any:
 
 
 def _checked(owner: str, name: str, kind: Any, value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
     if get_origin(kind) is Literal:
         if value in get_args(kind):
             return value

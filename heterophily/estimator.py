@@ -20,6 +20,8 @@ from heterophily.graph import Graph, Split
 from heterophily.graph.graph import GraphError
 from heterophily.hdp import HDPConfig
 from heterophily.models import MODELS
+from heterophily.outcomes import edge_table, probabilities
+from heterophily.recipes import recipe
 from heterophily.stage import Outcome
 from heterophily.training import metrics
 from heterophily.training.device import choose_device
@@ -46,6 +48,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         settings = self.config_type.parse(config).to_dict()
         for name, value in (settings | config).items():
             setattr(self, name, value)
+
+    @classmethod
+    def from_recipe(cls, dataset: str, **changes: Any) -> Self:
+        """Return the estimator with the packaged settings for a dataset, and some of them changed."""
+        return cls(**(recipe(cls.model, dataset) | changes))
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
@@ -97,7 +104,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         run = Run(self.model, self.config, split, self.random_state)
         (outcome,) = train_runs(graph, [run], choose_device(self.device))
         self.graph_, self.split_, self.outcome_ = graph, split, outcome
-        self.probabilities_: NDArray[Any] = torch.softmax(outcome.trained.logits, -1).cpu().numpy()
+        self.probabilities_ = probabilities(outcome.trained)
         self.transduction_ = self.classes_[self.probabilities_.argmax(1)]
         self.history_ = pd.DataFrame(outcome.trained.history).rename_axis("epoch")
         self.history_.index += 1
@@ -164,7 +171,7 @@ class HDPClassifier(GraphClassifier):
         """Soft assignments of the initialization, before HDP proper (Eq. 22)."""
         self._check_fitted()
         assert self.outcome_.initial is not None
-        return torch.softmax(self.outcome_.initial.logits, -1).cpu().numpy()
+        return probabilities(self.outcome_.initial)
 
     @property
     def edges_(self) -> pd.DataFrame:
@@ -173,18 +180,9 @@ class HDPClassifier(GraphClassifier):
         The partition is the one the kept weights were trained and judged with.
         """
         self._check_fitted()
-        state = self.outcome_.trained.state
-        edges, parts = state["edges"], state["parts"]
-        verdict = np.where(parts.is_homophilous.cpu(), "homophilous", "heterophilous")
-        return pd.DataFrame(
-            {
-                "source": edges.u.cpu(),
-                "target": edges.v.cpu(),
-                "probability": parts.probability.cpu(),
-                "threshold": float(parts.threshold),
-                "verdict": verdict,
-            }
-        )
+        table = edge_table(self.outcome_)
+        assert table is not None
+        return table
 
     def transform(self, nodes: Any = None) -> NDArray[Any]:
         """Return the representation H of Eq. 18, one row per given node, by default all."""
@@ -225,7 +223,7 @@ def held_out(graph: Graph, fraction: float, seed: int) -> Split:
 
 
 def _from_arrays(x: Any, y: Any, edge_index: Any) -> tuple[Graph, NDArray[Any]]:
-    y = np.asarray(y)
+    y = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)  # [-1, "a"] stays two types
     known = ~pd.isna(y)
     known[known] = y[known] != -1
     classes, codes = np.unique(y[known], return_inverse=True)

@@ -30,7 +30,7 @@ class FeatureLinear(nn.Module):
         """Map the blocks of non-zero width, in order."""
         given = [block for block in blocks if block.shape[1]]
         products = [multiply(block, w) for block, w in zip(given, self.weights, strict=True)]
-        return sum(products, self.bias)
+        return sum(products, self.bias.expand(blocks[0].shape[0], -1))
 
     def extra_repr(self) -> str:
         return f"{[tuple(w.shape) for w in self.weights]}"
@@ -48,12 +48,13 @@ class Dropout(nn.Module):
 
     def __init__(self, p: float):
         super().__init__()
-        self.register_buffer("p", torch.tensor(p))
+        self.active = p > 0
+        self.register_buffer("p", torch.tensor(p), persistent=False)
         self.register_buffer("key", torch.randint(2**62, ()))
 
     def forward(self, h: Features) -> Any:
         """Zero entries with probability p while training and scale the rest by 1 / (1 - p)."""
-        if not self.training:
+        if not (self.training and self.active):
             return h
         self.key.add_(1)
         if isinstance(h, SparseMatrix):
@@ -61,8 +62,11 @@ class Dropout(nn.Module):
         return self._drop(h)
 
     def _drop(self, h: Tensor) -> Tensor:
-        kept: Tensor = _Survivors.apply(self.key, self.p, h.shape)  # type: ignore[no-untyped-call]
-        return torch.where(kept, h / (1 - self.p), 0)
+        gone: Tensor = _Dropped.apply(self.key, self.p, h.shape)  # type: ignore[no-untyped-call]
+        return (h / (1 - self.p)).masked_fill(gone, 0)
+
+    def extra_repr(self) -> str:
+        return f"active={self.active}"
 
 
 class MLP(nn.Module):
@@ -82,8 +86,8 @@ class MLP(nn.Module):
         return out
 
 
-class _Survivors(torch.autograd.Function):
-    """Which entries survive: True with probability 1 - p, by a hash of (key, position)."""
+class _Dropped(torch.autograd.Function):
+    """Which entries go: True with probability p, by a hash of (key, position)."""
 
     @staticmethod
     def forward(key: Tensor, p: Tensor, shape: torch.Size) -> Tensor:
@@ -93,9 +97,9 @@ class _Survivors(torch.autograd.Function):
         for odd, shift in ((_ODD[1], 32), (_ODD[2], 29), (_ODD[0], 32)):
             word.bitwise_xor_((word >> shift).bitwise_and_((1 << (64 - shift)) - 1)).mul_(odd)
         word.bitwise_xor_((word >> 32).bitwise_and_((1 << 32) - 1))
-        quarters = word.view(torch.int16)[:, :size]  # four survivors from each hashed word
+        quarters = word.view(torch.int16)[:, :size]  # four entries from each hashed word
         cut = (p.reshape(-1, 1).double() * 65536 - 32768).to(torch.int16)
-        return (quarters >= cut).view(key.shape + shape)
+        return (quarters < cut).view(key.shape + shape)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -108,8 +112,8 @@ class _Survivors(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], key: Tensor, p: Tensor, shape: torch.Size) -> Any:
         runs = (info.batch_size,)
-        kept = _Survivors.apply(key.expand(runs), p.expand(runs), shape)  # type: ignore[no-untyped-call]
-        return kept, 0
+        gone = _Dropped.apply(key.expand(runs), p.expand(runs), shape)  # type: ignore[no-untyped-call]
+        return gone, 0
 
 
 _ODD = (-7046029254386353131, -4658895280553007687, -7723592293110705685)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from heterophily.baselines.gcn import GCNConfig, gcn
 from heterophily.baselines.mlp import MLPConfig, mlp
-from heterophily.config import Config
+from heterophily.config import Config, ConfigError
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.stage import Procedure
 
@@ -34,6 +36,11 @@ MODELS: dict[str, Model] = {
             "a perceptron on each node's own features", "O(nnz(X) h)",
         ),
         Model(
+            "gcn", "GCN", gcn, GCNConfig,
+            "Kipf and Welling, Semi-Supervised Classification with Graph Convolutional Networks", 2017,
+            "two layers that average each neighborhood", "O((nnz(X) + |E|) h)",
+        ),
+        Model(
             "hdp", "HDP", hdp, HDPConfig,
             "Zheng et al., Heterophilous Distribution Propagation for Graph Neural Networks", 2024,
             "splits each neighborhood by soft assignments and propagates both parts", "O(|E'| D l)",
@@ -41,3 +48,13 @@ MODELS: dict[str, Model] = {
     )
 }  # fmt: skip
 """Models by name, in the order of Table 1."""
+
+
+def find_model(name: str) -> Model:
+    """Return the model of a name, in any case; an unknown one is refused with those there are."""
+    wanted = name.strip().lower()
+    if wanted not in MODELS:
+        near = difflib.get_close_matches(wanted, MODELS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ConfigError(f"there is no model {name!r}; {hint}The models are {', '.join(MODELS)}")
+    return MODELS[wanted]

@@ -8,7 +8,7 @@ its paper, while whoever drives the generators is free to train one stage or hun
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,7 +104,7 @@ def node_features(graph: Graph, norm: str = "none") -> Features:
             x = dense / dense.abs().sum(1, keepdim=True).clamp(min=1e-12)
         return features(x)
 
-    found: Features = remember(graph.x, ("x", norm), build)
+    found: Features = remember([graph.x], ("x", norm), build)
     return found
 
 
@@ -114,16 +114,29 @@ def cross_entropy(logits: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     return (each * mask).sum() / mask.sum()
 
 
-def remember(anchor: Tensor, key: Hashable, compute: Callable[[], Any]) -> Any:
-    """Compute once for as long as ``anchor`` lives: runs on one graph share what they prepare."""
-    kept = _PREPARED.setdefault(anchor, {})
-    if key not in kept:
-        kept[key] = compute()
-    return kept[key]
+def remember(anchors: Sequence[Tensor], key: Hashable, compute: Callable[[], Any]) -> Any:
+    """Compute once for as long as the anchors live: runs on one graph share what they prepare.
+
+    The anchors are the tensors, told apart by identity, and ``key`` the settings a result depends on.
+    """
+    memory = _PREPARED
+    for anchor in anchors:
+        memory = memory.below.setdefault(anchor, _Memory())
+    if key not in memory.kept:
+        memory.kept[key] = compute()
+    return memory.kept[key]
+
+
+class _Memory:
+    """What is remembered for some anchors, and for these and one more."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Hashable, Any] = {}
+        self.below = WeakTensorKeyDictionary()
 
 
 def digest(mask: Tensor) -> bytes:
-    """Name a mask by its content."""
+    """Name a mask or labels by their content."""
     return hashlib.blake2b(mask.cpu().numpy().tobytes(), digest_size=16).digest()
 
 
@@ -135,4 +148,4 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
-_PREPARED = WeakTensorKeyDictionary()
+_PREPARED = _Memory()

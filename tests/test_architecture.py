@@ -17,8 +17,8 @@ LAYERS = (
     {"graph", "layers"},
     {"stage"},  # what a model promises
     {"hdp", "baselines"},
-    {"models"},
-    {"training"},
+    {"models", "outcomes"},
+    {"recipes", "training"},
     {"estimator", "bench"},
     {"show"},
     {"cli"},

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from torch import Tensor
 
-from heterophily.config import Choice, Config
+from heterophily.config import Choice, Config, Count, Rate, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import MLP
 from heterophily.stage import (
@@ -28,17 +28,17 @@ from heterophily.stage import (
 class MLPConfig(Config):
     """Settings of the perceptron."""
 
-    learning_rate: Annotated[float, Choice(0.001, 0.003, 0.01, 0.03, 0.05)] = 0.01
+    learning_rate: Annotated[Rate, Choice(0.001, 0.003, 0.01, 0.03, 0.05)] = 0.01
     """Learning rate of Adam."""
     weight_decay: Annotated[float, Choice(0.0, 1e-6, 1e-5, 1e-4, 5e-4, 1e-3, 5e-3)] = 5e-4
     """Weight decay (L2, as in Adam)."""
-    epoch: int = 1500
+    epoch: Count = 1500
     """Most epochs."""
-    patience: Annotated[int, Choice(50, 100, 200)] = 100
+    patience: Annotated[Count, Choice(50, 100, 200)] = 100
     """Epochs without a better validation score before training stops."""
-    hidden_dim: Annotated[int, Choice(16, 64, 128, 512)] = 64
+    hidden_dim: Annotated[Count, Choice(16, 64, 128, 512)] = 64
     """Hidden width."""
-    dropout: Annotated[float, Choice(0.0, 0.3, 0.5, 0.6, 0.7)] = 0.5
+    dropout: Annotated[Share, Choice(0.0, 0.3, 0.5, 0.6, 0.7)] = 0.5
     """Dropout before each linear map."""
     feature_norm: Annotated[Literal["none", "row"], Choice("none", "row")] = "none"
     """X as given, or every row divided by its sum of absolute values."""

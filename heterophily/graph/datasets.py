@@ -154,14 +154,9 @@ def load(name: str, data: str | os.PathLike[str] | None = None, **options: Any) 
     Features, labels and edges are as PyG gives them; features with less than a tenth of their entries
     different from zero are sparse CSR, others dense.
     """
-    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    wanted = canonical(name)
     if wanted == "synthetic":
         return synthetic(**options)
-    if wanted not in DATASETS:
-        names = ["synthetic", *DATASETS]
-        near = difflib.get_close_matches(wanted, names, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise GraphError(f"there is no dataset {name!r}; {hint}The names are {', '.join(names)}")
     if options:
         raise GraphError(f"{wanted} takes no options ({', '.join(options)} given); only synthetic does")
     facts = DATASETS[wanted]
@@ -175,6 +170,17 @@ def load(name: str, data: str | os.PathLike[str] | None = None, **options: Any) 
         if not _missing(facts, folder):
             return _graph(facts, folder)
     return _download(facts, folders)
+
+
+def canonical(name: str) -> str:
+    """Return a dataset's name as ``DATASETS`` spells it, or "synthetic"; refuse one that is neither."""
+    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    names = ["synthetic", *DATASETS]
+    if wanted not in names:
+        near = difflib.get_close_matches(wanted, names, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise GraphError(f"there is no dataset {name!r}; {hint}The names are {', '.join(names)}")
+    return wanted
 
 
 def _cache() -> Path:

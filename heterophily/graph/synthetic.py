@@ -201,9 +201,8 @@ def _draw_edges(
 
     by_class = np.argsort(y, kind="stable")
     steps = np.ones(num_nodes) if weights is None else weights[by_class]
-    ladder = np.concatenate(
-        [[0.0], np.cumsum(steps)]
-    )  # class after class, a step as long as its node's weight
+    # A ladder with the classes one above the other, where the step of a node is as high as its weight.
+    ladder = np.concatenate([[0.0], np.cumsum(steps)])
     ends = np.concatenate([[0], np.cumsum(sizes)])
 
     def nodes_of(classes: Ints) -> Ints:
@@ -221,9 +220,7 @@ def _draw_edges(
         u, v = nodes_of(np.repeat(first, wanted)), nodes_of(np.repeat(second, wanted))
         keys = np.minimum(u, v) * num_nodes + np.maximum(u, v)
         keys = np.sort(keys[u != v])
-        keys = keys[
-            np.diff(keys, prepend=-1) > 0
-        ]  # distinct ones; np.unique hashes, which is much slower here
+        keys = keys[np.diff(keys, prepend=-1) > 0]  # np.unique hashes, which takes far longer
         if len(drawn):
             at = np.searchsorted(drawn, keys).clip(max=len(drawn) - 1)
             keys = keys[drawn[at] != keys]

@@ -62,7 +62,7 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
         )
     settings = {
         "tpc_weight": torch.tensor(config.tpc_weight, device=z.device),
-        "tpc_sum": torch.tensor(config.tpc_sum, device=z.device),
+        "tpc_sum": torch.tensor(float(config.tpc_sum), device=z.device),
         "temperature": torch.tensor(config.temperature, device=z.device),
         "sharpness": torch.tensor(config.sharpness, device=z.device),
     }
@@ -91,8 +91,8 @@ def loss(network: Network, state: State) -> dict[str, Tensor]:
     classes = out.logits.shape[-1]
     ce = cross_entropy(out.logits, state["labels"], state["train"])
     tpc = tpc_loss(out.h_ego, state["trust"], classes, state["temperature"])
-    size = torch.where(state["tpc_sum"], state["trust"].trusted.sum(), 1)
-    return {"loss": ce + state["tpc_weight"] * size * tpc, "cross_entropy": ce, "tpc": tpc}
+    terms = 1 + state["tpc_sum"] * (state["trust"].trusted.sum() - 1)  # |S^tru| for a sum, 1 for a mean
+    return {"loss": ce + state["tpc_weight"] * terms * tpc, "cross_entropy": ce, "tpc": tpc}
 
 
 def logits(network: Network, state: State) -> Tensor:
@@ -162,7 +162,8 @@ def initial_key(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Has
         "hidden_dim", "initialization", "learning_rate_init", "weight_decay_init", "epoch_init",
         "patience_init", "dropout_init", "input_dropout_init",
     )  # fmt: skip
-    return ("initial", id(graph.x), split.name, seed, *(getattr(config, name) for name in fields))
+    nodes = digest(split.train), digest(split.validation)
+    return ("initial", id(graph.x), *nodes, seed, *(getattr(config, name) for name in fields))
 
 
 def initial_features(graph: Graph, split: Split, config: HDPConfig, seed: int) -> tuple[Features, ...]:
@@ -177,7 +178,7 @@ def initial_features(graph: Graph, split: Split, config: HDPConfig, seed: int) -
         else:
             key = ("x_nb", config.normalization, config.feature_norm)
             make = lambda: neighbor_features(adjacency(graph), x, config.normalization)  # noqa: E731
-            blocks.append(remember(graph.edge_index, key, make))
+            blocks.append(remember([graph.x, graph.edge_index], key, make))
     return tuple(blocks)
 
 
@@ -186,14 +187,15 @@ def structural_features(graph: Graph, split: Split, config: HDPConfig, seed: int
     dim, hops, norm = config.structural_dim, config.hops, config.structural_norm
     width = max(min(int(s.train.sum()), dim) for s in (split, *graph.splits))
     sampled = dim < int(split.train.sum())
-    key = ("x_str", digest(split.train), dim, hops, width, seed if sampled else None)
+    sample = (seed, digest(graph.y[split.train])) if sampled else None
+    key = ("x_str", digest(split.train), dim, hops, width, sample)
 
     def encode() -> Features:
         targets = target_set(graph.y, split.train, dim, seed)
         return structural_encoding(adjacency(graph).normalized("walk"), targets, hops, width)
 
-    bare: Features = remember(graph.edge_index, key, encode)
-    found: Features = remember(graph.edge_index, (*key, norm), lambda: scaled(bare, norm))
+    bare: Features = remember([graph.edge_index], key, encode)
+    found: Features = remember([graph.edge_index], (*key, norm), lambda: scaled(bare, norm))
     return found
 
 
@@ -202,9 +204,9 @@ def adjacency(graph: Graph) -> SparseMatrix:
 
     def build() -> SparseMatrix:
         whole = graph.undirected().with_self_loops()
-        return SparseMatrix.from_edges(whole.edge_index, graph.num_nodes)
+        return SparseMatrix.from_edges(whole.edge_index, graph.num_nodes, undirected=True)
 
-    found: SparseMatrix = remember(graph.edge_index, "adjacency", build)
+    found: SparseMatrix = remember([graph.edge_index], ("adjacency", graph.num_nodes), build)
     return found
 
 
@@ -215,7 +217,9 @@ def edge_set(graph: Graph, order: int) -> EdgeSet:
         if order == 1:
             return EdgeSet.from_adjacency(adjacency(graph))
         far = graph.undirected().with_self_loops().two_hop()
-        return EdgeSet.from_adjacency(SparseMatrix.from_edges(far.edge_index, graph.num_nodes))
+        return EdgeSet.from_adjacency(
+            SparseMatrix.from_edges(far.edge_index, graph.num_nodes, undirected=True)
+        )
 
-    found: EdgeSet = remember(graph.edge_index, ("edges", order), build)
+    found: EdgeSet = remember([graph.edge_index], ("edges", order, graph.num_nodes), build)
     return found

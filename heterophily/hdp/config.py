@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from heterophily.config import Choice, Config, ConfigError, Integer, Uniform
+from heterophily.config import Choice, Config, ConfigError, Count, Integer, Rate, Share, Uniform
 
 InitialFeatures = Literal["x", "nb", "str", "x+nb", "x+str", "nb+str", "x+nb+str"]
 
@@ -14,35 +14,35 @@ InitialFeatures = Literal["x", "nb", "str", "x+nb", "x+str", "nb+str", "x+nb+str
 class HDPConfig(Config):
     """Every choice HDP leaves open: the paper's Table 2 first, its silences below it."""
 
-    learning_rate_init: Annotated[float, Choice(0.001, 0.003, 0.01, 0.03)] = 0.003
+    learning_rate_init: Annotated[Rate, Choice(0.001, 0.003, 0.01, 0.03)] = 0.003
     """Learning rate of the initial assignment."""
     weight_decay_init: Annotated[float, Choice(0.0, 1e-5, 5e-5, 1e-4, 5e-4, 0.001, 0.005)] = 5e-4
     """Weight decay (L2, as in Adam) of the initial assignment."""
-    epoch_init: Annotated[int, Choice(500, 1000)] = 500
+    epoch_init: Annotated[Count, Choice(500, 1000)] = 500
     """Most epochs of the initial assignment."""
-    patience_init: Annotated[int, Choice(50, 100, 200, 400)] = 100
+    patience_init: Annotated[Count, Choice(50, 100, 200, 400)] = 100
     """Epochs without a better validation score before the initial assignment stops."""
     structural_dim: Annotated[int, Choice(0, 64, 128, 256, 512, 1024, 2048, 4096, 8192)] = 4096
     """|S^tar| of Eq. 7: how many training nodes are targets of the structural encoding; 0 leaves it out."""
-    hidden_dim: int = 512
+    hidden_dim: Count = 512
     """Hidden width of both MLPs."""
-    embedding_dim: int = 128
+    embedding_dim: Count = 128
     """D: width of the ego representation."""
-    learning_rate: Annotated[float, Choice(0.0003, 0.001, 0.003, 0.01, 0.03)] = 0.003
+    learning_rate: Annotated[Rate, Choice(0.0003, 0.001, 0.003, 0.01, 0.03)] = 0.003
     """Learning rate of the main training."""
     weight_decay: Annotated[float, Choice(0.0, 5e-6, 5e-5, 5e-4, 0.001, 0.005, 0.01)] = 5e-4
     """Weight decay (L2, as in Adam) of the main training."""
-    epoch: int = 2000
+    epoch: Count = 2000
     """Most epochs of the main training."""
-    patience: Annotated[int, Choice(50, 100, 200, 400)] = 100
+    patience: Annotated[Count, Choice(50, 100, 200, 400)] = 100
     """Epochs without a better validation score before the main training stops."""
     order: Annotated[Literal[1, 2], Choice(1, 2)] = 1
     """E' is E (1) or E², the pairs at most two steps apart (2)."""
     tpc_weight: Annotated[float, Choice(0.1, 1.0, 10.0)] = 1.0
     """β of Eq. 29: weight of the trusted prototype contrastive loss; 0 leaves it out."""
-    temperature: Annotated[float, Choice(0.1, 0.2, 0.5)] = 0.5
+    temperature: Annotated[Rate, Choice(0.1, 0.2, 0.5)] = 0.5
     """τ of Eq. 27."""
-    rescale: Annotated[float, Uniform(0.8, 1.2)] = 1.0
+    rescale: Annotated[Rate, Uniform(0.8, 1.2)] = 1.0
     """λ of Eq. 2: multiplies the homophily ratio estimated on the training set."""
     hops: Annotated[int, Integer(0, 8)] = 1
     """κ of Eq. 8: steps of the random walk of the structural encoding."""
@@ -61,15 +61,15 @@ class HDPConfig(Config):
     """X as given, or every row divided by its sum of absolute values."""
     structural_norm: Annotated[float, Choice(0.0, 0.3, 1.0, 3.0, 10.0)] = 1.0
     """Mean length the rows of X^str are scaled to; 0 leaves bare landing probabilities (Eq. 8)."""
-    dropout_init: Annotated[float, Choice(0.0, 0.2, 0.5, 0.7)] = 0.5
+    dropout_init: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7)] = 0.5
     """Dropout on the hidden layer of the initial assignment."""
-    input_dropout_init: Annotated[float, Choice(0.0, 0.2, 0.5, 0.7)] = 0.0
+    input_dropout_init: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7)] = 0.0
     """Dropout on the features of the initial assignment."""
-    dropout: Annotated[float, Choice(0.0, 0.2, 0.5, 0.7)] = 0.5
+    dropout: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7)] = 0.5
     """Dropout on the hidden layer of the ego representation (Eq. 9) and before the classifier (Eq. 19)."""
-    input_dropout: Annotated[float, Choice(0.0, 0.2, 0.5, 0.7)] = 0.0
+    input_dropout: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7)] = 0.0
     """Dropout on [X ‖ X^str] of the ego representation."""
-    sharpness: float = 1.0
+    sharpness: Rate = 1.0
     """Multiplies the logits before the softmax whose products make P (Eq. 3); above 1 nears hard labels."""
     known_loops: bool = False
     """Count self-loops of E' as homophilous, which they are, and estimate h' on the other edges only."""
@@ -89,15 +89,6 @@ class HDPConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("dropout", "input_dropout", "dropout_init", "input_dropout_init"):
-            if not getattr(self, name) < 1:
-                raise ConfigError(f"HDPConfig: {name} must be below 1, not {getattr(self, name)}")
-        for name in ("learning_rate", "learning_rate_init", "temperature", "rescale", "sharpness"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"HDPConfig: {name} must be above 0, not {getattr(self, name)}")
-        for name in ("hidden_dim", "embedding_dim", "epoch", "epoch_init", "patience", "patience_init"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"HDPConfig: {name} must be at least 1, not {getattr(self, name)}")
         if not (self.homophilous or self.heterophilous):
             raise ConfigError("HDPConfig: homophilous and heterophilous are both off, so nothing is left")
         if self.structural_dim == 0 and self.initial_features == "str":

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from heterophily.graph.graph import GraphError
 from heterophily.sparse import SparseMatrix, inverse
 
 
@@ -58,7 +59,7 @@ def estimate_homophily(edges: EdgeSet, labels: Tensor, train: Tensor, known_loop
     inside = train[edges.u] & train[edges.v] & ~(loop & known_loops)
     same = inside & (labels[edges.u] == labels[edges.v])
     if not bool(inside.any()):
-        raise ValueError(
+        raise GraphError(
             "no edge of E' joins two training nodes, so the homophily ratio of Eq. 1 is 0/0; "
             "use order=2 or a larger training set"
         )
@@ -127,4 +128,4 @@ def _adjacency(
     col = edges.col.new_zeros(capacity + 1).scatter(-1, place, edges.col)[:-1]
     val = (torch.arange(capacity, device=col.device) < crow[-1]).to(dtype)
     crow = torch.cat([crow[:-1], crow.new_full((1,), capacity)]).int()
-    return SparseMatrix.symmetric(crow, col, val), inverse(degree).to(dtype)
+    return SparseMatrix.symmetric(crow, col, val), inverse(degree, dtype)

@@ -40,7 +40,8 @@ def prototypes(h_ego: Tensor, trust: TrustSet, classes: int) -> tuple[Tensor, Te
     Also which classes have one: a class that nobody in the trust set is predicted to be has none.
     Gradients flow through the prototypes.
     """
-    member = F.one_hot(trust.predicted, classes).to(h_ego.dtype) * trust.trusted.unsqueeze(-1)
+    every = torch.arange(classes, device=h_ego.device)
+    member = ((trust.predicted.unsqueeze(-1) == every) & trust.trusted.unsqueeze(-1)).to(h_ego.dtype)
     size = member.sum(0)
     return (member.T @ h_ego) / size.clamp(min=1).unsqueeze(-1), size > 0
 
@@ -55,5 +56,5 @@ def tpc_loss(h_ego: Tensor, trust: TrustSet, classes: int, temperature: Tensor |
     s = F.normalize(h_ego, dim=-1) @ F.normalize(c, dim=-1).T  # Eq. 28, (N, K)
     own = s.gather(-1, trust.predicted.unsqueeze(-1)).squeeze(-1) / temperature
     every = (s.clamp(min=0) / temperature).masked_fill(~present, ABSENT)
-    each = torch.where(trust.trusted, torch.logsumexp(every, -1) - own, 0)
+    each = (torch.logsumexp(every, -1) - own) * trust.trusted
     return each.sum() / trust.trusted.sum().clamp(min=1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -18,12 +16,13 @@ class Adam:
         self.decays = bool((weight_decay > 0).any())
         self.mean = {name: torch.zeros_like(p) for name, p in params.items()}
         self.square = {name: torch.zeros_like(p) for name, p in params.items()}
-        self.steps = 0
+        self.steps = learning_rate.new_zeros(())
 
     def step(self, params: dict[str, Tensor], grads: dict[str, Tensor]) -> None:
         """Move the parameters in place; the gradients are used up as scratch memory."""
         self.steps += 1
-        first, second = 1 - BETA_1**self.steps, 1 - BETA_2**self.steps
+        rate = self.learning_rate / (1 - BETA_1**self.steps)
+        root = (1 - BETA_2**self.steps).sqrt()
         for name, p in params.items():
             g, m, v = grads[name].contiguous(), self.mean[name], self.square[name]
             if self.decays:
@@ -31,8 +30,8 @@ class Adam:
             m.lerp_(g, 1 - BETA_1)
             v.mul_(BETA_2).addcmul_(g, g, value=1 - BETA_2)
             # In place all the way: with temporaries the step takes several times as long.
-            denominator = torch.sqrt(v, out=g).div_(math.sqrt(second)).add_(EPSILON)
-            p.addcdiv_(m, denominator.div_(_like(self.learning_rate, p)), value=-1 / first)
+            denominator = torch.sqrt(v, out=g).div_(root.to(p.dtype)).add_(EPSILON)
+            p.addcdiv_(m, denominator.div_(_like(rate, p)), value=-1)
 
     def keep(self, rows: Tensor) -> None:
         """Go on with some of the runs."""

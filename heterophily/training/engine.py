@@ -2,17 +2,18 @@
 
 Every tensor of a run gets a leading axis of runs. Plain modules are vectorized with ``torch.func``;
 Adam, early stopping, the best weights and the refresh of Algorithm 1 are kept per run, and finished
-runs leave the batch.
+runs leave the batch. On a GPU an epoch is captured once as a CUDA graph and replayed.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -39,69 +40,133 @@ class Progress:
 Watch = Callable[[Progress], None]
 
 
+class Verdict(NamedTuple):
+    """What an epoch computed, one row per run."""
+
+    logits: Tensor  # (R, N, K)
+    score: Tensor  # (R,) on validation
+    flags: Tensor  # (3, R): better than all before, above the bar, done
+    figures: Tensor  # (F, R), named by `Batch.names`
+
+
+class Record:
+    """How far each run of the batch has come; updated in place, so that an epoch can be replayed."""
+
+    def __init__(self, stages: Sequence[Stage], device: torch.device):
+        def per_run(values: Sequence[float], kind: torch.dtype = torch.float64) -> Tensor:
+            return torch.tensor(values, dtype=kind, device=device)
+
+        runs = len(stages)
+        self.epoch = per_run([0], torch.int64)
+        self.last = per_run([s.schedule.epochs for s in stages], torch.int64)
+        self.patience = per_run([s.schedule.patience for s in stages], torch.int64)
+        self.bar = per_run([s.bar for s in stages])
+        self.score = per_run([-1.0] * runs)
+        self.loss = per_run([torch.inf] * runs)
+        self.best_epoch = per_run([0] * runs, torch.int64)
+
+    def update(self, score: Tensor, loss: Tensor) -> Tensor:
+        """Take in the validation score and loss of an epoch; return the flags of a `Verdict`."""
+        sound = loss.isfinite()
+        better = ((score > self.score) | ((score == self.score) & (loss < self.loss))) & sound
+        improved = (score > self.bar) & sound
+        self.score.copy_(torch.where(better, score, self.score))
+        self.loss.copy_(torch.where(better, loss, self.loss))
+        self.best_epoch.copy_(torch.where(better, self.epoch, self.best_epoch))
+        self.bar.copy_(torch.where(improved, score, self.bar))
+        done = (self.epoch - self.best_epoch >= self.patience) | (self.epoch >= self.last)
+        return torch.stack([better, improved, done])
+
+    def keep(self, rows: Tensor) -> None:
+        """Go on with some of the runs."""
+        for name in ("last", "patience", "bar", "score", "loss", "best_epoch"):
+            setattr(self, name, getattr(self, name)[rows])
+
+
 class Batch:
     """Stages of one signature in training; the first axis of a stacked tensor is the runs still alive.
 
     A batch of one is the plain loop: the module is called as it is, without ``vmap``.
     """
 
-    def __init__(self, stages: Sequence[Stage], device: torch.device, dtype: torch.dtype = torch.float32):
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        device: torch.device,
+        dtype: torch.dtype = torch.float32,
+        capture: bool | None = None,
+    ):
         self.stages, self.stage, self.device = stages, stages[0], device
         self.skeleton = copy.deepcopy(self.stage.module).to(device=device, dtype=dtype)
         self.params = _stack_named([dict(s.module.named_parameters()) for s in stages], device, dtype)
         self.buffers = _stack_named([dict(s.module.named_buffers()) for s in stages], device, dtype)
         self.state = Stacked.from_states([s.state for s in stages], self.stage.renewed, device, dtype)
-
-        def per_run(values: Sequence[float], kind: torch.dtype = torch.float64) -> Tensor:
-            return torch.tensor(values, dtype=kind, device=device)
-
-        schedules = [s.schedule for s in stages]
-        self.adam = Adam(
-            self.params,
-            per_run([s.learning_rate for s in schedules]),
-            per_run([s.weight_decay for s in schedules]),
-        )
-        runs = len(stages)
-        self.ids = torch.arange(runs, device=device)  # which run each row is
-        self.last = per_run([s.epochs for s in schedules], torch.int64)
-        self.patience = per_run([s.patience for s in schedules], torch.int64)
-        self.bar = per_run([s.bar for s in stages])
-        self.score = per_run([-1.0] * runs)
-        self.loss = per_run([torch.inf] * runs)
-        self.best_epoch = per_run([0] * runs, torch.int64)
+        rates = [[s.schedule.learning_rate, s.schedule.weight_decay] for s in stages]
+        self.adam = Adam(self.params, *torch.tensor(rates, dtype=torch.float64, device=device).unbind(1))
+        self.record = Record(stages, device)
+        self.ids = list(range(len(stages)))  # which run each row is
         self.kept = {name: t.clone() for name, t in (self.params | self.buffers).items()}
         self.kept_state = self.state.select(self.stage.renewed)
         self.kept_logits: Tensor | None = None
-        self.history: list[tuple[Tensor, Named]] = []
+        self.ended: dict[int, tuple[float, float, int]] = {}
+        self.names: list[str] = []
+        self.history: list[tuple[list[int], Tensor, Named]] = []
+        self.capture = device.type == "cuda" if capture is None else capture
+        self.captured: tuple[torch.cuda.CUDAGraph, Verdict] | None = None
+        self.warm = False
 
     def run(self, watch: Watch | None = None) -> list[Trained]:
         """Train until every run has stopped; results in the order of the stages."""
         start = time.perf_counter()
-        last = int(self.last.max())
-        for epoch in range(0 if last == 0 else 1, last + 1):
-            parts = self._step() if epoch else {}
-            self._judge(epoch, parts, self._logits())
+        if all(stage.schedule.epochs == 0 for stage in self.stages):
+            self._act(self._judge({}))
+        while self.ids:
+            self.epoch()
             if watch:
-                watch(Progress(len(self.stages), len(self.ids), epoch, float(self.score.max())))
-            if not len(self.ids):
-                break
+                epoch, best = len(self.history), max(score for score, _, _ in self._standing())
+                watch(Progress(len(self.stages), len(self.ids), epoch, best))
         return self._results(time.perf_counter() - start)
 
-    def _step(self) -> Named:
-        """Take one step of Adam; runs are independent, so the sum of their losses has all gradients."""
+    def epoch(self) -> None:
+        """Train and judge one epoch, then act on the verdict."""
+        if self.captured is None and self.capture and self.warm:
+            torch.cuda.empty_cache()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self.captured = graph, self._compute()
+        if self.captured is not None:
+            self.captured[0].replay()
+            self._act(self.captured[1])
+        else:
+            verdict = self._compute()
+            self.warm = True
+            self._act(verdict)
+
+    def _compute(self) -> Verdict:
+        """Take one step of Adam and judge it; reads nothing back from the device."""
         self.skeleton.train()
         params = {name: p.detach().requires_grad_() for name, p in self.params.items()}
         parts: Named = self._each(self.stage.loss, params)
+        # Runs are independent: the gradient of the sum of their losses holds each run's own.
         grads = torch.autograd.grad(parts["loss"].sum(), list(params.values()))
         with torch.no_grad():
             self.adam.step(self.params, dict(zip(params, grads, strict=True)))
-        return {name: part.detach() for name, part in parts.items()}
+        self.record.epoch += 1
+        return self._judge({name: part.detach() for name, part in parts.items()})
 
     @torch.no_grad()
-    def _logits(self) -> Tensor:
+    def _judge(self, parts: Named) -> Verdict:
         self.skeleton.eval()
-        out: Tensor = self._each(self.stage.logits, self.params)
-        return out
+        logits = self._each(self.stage.logits, self.params)
+        state = self.state.tree()
+        labels, train, validation = state["labels"], state["train"], state["validation"]
+        score = metrics.score(self.stage.metric, logits, labels, validation)
+        loss = metrics.loss(logits, labels, validation).double()
+        fitted = metrics.accuracy(logits, labels, train)
+        figures = parts | {"train": fitted, "validation": score, "validation_loss": loss}
+        self.names = list(figures)
+        flags = self.record.update(score, loss)
+        return Verdict(logits, score, flags, torch.stack([figure.double() for figure in figures.values()]))
 
     def _each(self, function: Callable[[Network, State], Any], params: Named) -> Any:
         """Call ``function(network, state)`` for every run; results get a leading axis of runs."""
@@ -112,75 +177,71 @@ class Batch:
         return self.state.each(one, params, self.buffers)
 
     @torch.no_grad()
-    def _judge(self, epoch: int, parts: Named, logits: Tensor) -> None:
-        """Score the epoch on validation, keep what is best, refresh what improved, let go what is done."""
-        state = self.state.tree()
-        labels, train, validation = state["labels"], state["train"], state["validation"]
-        score = metrics.score(self.stage.metric, logits, labels, validation)
-        loss = metrics.loss(logits, labels, validation).double()
-        best, least = self.score[self.ids], self.loss[self.ids]
-        better = ((score > best) | ((score == best) & (loss < least))) & loss.isfinite()
-        improved = (score > self.bar[self.ids]) & loss.isfinite()
-        since = torch.where(better, epoch, self.best_epoch[self.ids])
-        done = (epoch - since >= self.patience[self.ids]) | (epoch >= self.last[self.ids])
-        better, improved, done = torch.stack([better, improved, done]).cpu()  # the epoch's one wait
-
-        self._keep(better, epoch, score, loss, logits)
-        notes = self._refresh(improved, score, logits)
-        scores = {
-            "validation": score,
-            "validation_loss": loss,
-            "train": metrics.accuracy(logits, labels, train),
-        }
-        self.history.append((self.ids, parts | scores | notes))
-        if done.any():
-            self._compact((~done).nonzero().flatten().to(self.device))
-
-    def _keep(self, better: Tensor, epoch: int, score: Tensor, loss: Tensor, logits: Tensor) -> None:
+    def _act(self, verdict: Verdict) -> None:
+        """Keep what is best, refresh what improved, let go what is done."""
+        better, improved, done = (flag.nonzero().flatten() for flag in verdict.flags.cpu())  # the one wait
         if self.kept_logits is None:
-            self.kept_logits = logits.clone()
-        if not better.any():
-            return
-        rows = better.nonzero().flatten().to(self.device)
-        ids = self.ids[rows]
-        self.score[ids], self.loss[ids], self.best_epoch[ids] = score[rows], loss[rows], epoch
+            self.kept_logits = verdict.logits.clone()
+        if len(better):
+            self._keep(better, verdict.logits)
+        notes = self._refresh(improved, verdict.logits) if len(improved) and self.stage.refresh else {}
+        self.history.append((self.ids, verdict.figures.clone(), notes))
+        if len(done):
+            self._let_go(done)
+
+    def _keep(self, rows: Tensor, logits: Tensor) -> None:
+        ids = torch.tensor([self.ids[row] for row in rows.tolist()], device=self.device)
+        rows = rows.to(self.device)
+        assert self.kept_logits is not None
         self.kept_logits[ids] = logits[rows]
         for name, tensor in (self.params | self.buffers).items():
             self.kept[name][ids] = tensor[rows]
         self.kept_state.put(self.state, ids, rows)
 
-    def _refresh(self, improved: Tensor, score: Tensor, logits: Tensor) -> Named:
+    def _refresh(self, rows: Tensor, logits: Tensor) -> Named:
         """Let improved runs recompute what depends on their assignments (Algorithm 1, lines 14-17)."""
         refresh = self.stage.refresh
-        if refresh is None or not improved.any():
-            return {}
-        rows = improved.nonzero().flatten().to(self.device)
-        self.bar[self.ids[rows]] = score[rows]
+        assert refresh is not None
+        rows = rows.to(self.device)
         new, notes = self.state.take(rows).each(lambda z, state: refresh(state, z), logits[rows])
         self.state.renew(new, rows)
         blank = torch.full((len(self.ids),), torch.nan, dtype=torch.float64, device=self.device)
         return {name: blank.index_put((rows,), note.double()) for name, note in notes.items()}
 
-    def _compact(self, rows: Tensor) -> None:
-        self.ids = self.ids[rows]
+    def _standing(self) -> list[tuple[float, float, int]]:
+        record = self.record
+        now = zip(record.score.tolist(), record.loss.tolist(), record.best_epoch.tolist(), strict=True)
+        return [*self.ended.values(), *now]
+
+    def _let_go(self, done: Tensor) -> None:
+        """Finished runs leave the batch; the captured epoch no longer fits."""
+        gone = set(done.tolist())
+        record = self.record
+        score, loss, best = record.score.tolist(), record.loss.tolist(), record.best_epoch.tolist()
+        for row in gone:
+            self.ended[self.ids[row]] = score[row], loss[row], best[row]
+        stay = [row for row in range(len(self.ids)) if row not in gone]
+        self.ids = [self.ids[row] for row in stay]
+        self.captured, self.warm = None, False
+        rows = torch.tensor(stay, dtype=torch.int64, device=self.device)
         self.params = {name: p[rows] for name, p in self.params.items()}
         self.buffers = {name: b[rows] for name, b in self.buffers.items()}
         self.state = self.state.take(rows)
         self.adam.keep(rows)
+        record.keep(rows)
 
     def _results(self, seconds: float) -> list[Trained]:
         assert self.kept_logits is not None
-        curves = _curves(self.history, len(self.stages))
+        curves = _curves(self.names, self.history, len(self.stages))
         epochs = [len(curve["validation"]) for curve in curves]
-        score, loss, best = self.score.tolist(), self.loss.tolist(), self.best_epoch.tolist()
         return [
             Trained(
                 weights={name: t[i] for name, t in self.kept.items()},
                 state=stage.state | self.kept_state.one(i),
                 logits=self.kept_logits[i],
-                validation=score[i],
-                validation_loss=loss[i],
-                best_epoch=best[i],
+                validation=self.ended[i][0],
+                validation_loss=self.ended[i][1],
+                best_epoch=self.ended[i][2],
                 epochs=epochs[i],
                 seconds=seconds * epochs[i] / sum(epochs),
                 history=curves[i],
@@ -194,14 +255,17 @@ def _stack_named(each: Sequence[Named], device: torch.device, dtype: torch.dtype
     return {name: t.to(dtype) if t.is_floating_point() else t for name, t in stacked.items()}
 
 
-def _curves(history: Sequence[tuple[Tensor, Named]], runs: int) -> list[dict[str, list[float]]]:
+def _curves(
+    names: Sequence[str], history: Sequence[tuple[list[int], Tensor, Named]], runs: int
+) -> list[dict[str, list[float]]]:
     """Turn one table per epoch into one history per run; a note not taken in an epoch is NaN there."""
-    names = list(dict.fromkeys(name for _, figures in history for name in figures))
+    noted = list(dict.fromkeys(name for _, _, notes in history for name in notes))
     curves: list[dict[str, list[float]]] = [defaultdict(list) for _ in range(runs)]
-    for ids, figures in history:
-        rows = len(ids)
-        columns = [figures.get(name, torch.full((rows,), torch.nan)).double().tolist() for name in names]
-        for i, *values in zip(ids.tolist(), *columns, strict=True):
-            for name, value in zip(names, values, strict=True):
+    for ids, figures, notes in history:
+        columns = figures.tolist()
+        columns += [notes[name].tolist() if name in notes else [torch.nan] * len(ids) for name in noted]
+        for name, column in zip([*names, *noted], columns, strict=True):
+            for i, value in zip(ids, column, strict=True):
                 curves[i][name].append(value)
-    return [dict(curve) for curve in curves]
+    never = [{name for name in noted if all(map(math.isnan, curve[name]))} for curve in curves]
+    return [{n: c for n, c in curve.items() if n not in gone} for curve, gone in zip(curves, never)]

@@ -32,7 +32,7 @@ def roc_auc(logits: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     margin = (logits[..., 1] - logits[..., 0]).contiguous()
     labels, mask = labels.expand(margin.shape), mask.expand(margin.shape)
     positive, negative = mask & (labels == 1), mask & (labels == 0)
-    ranked = torch.where(negative, margin, torch.inf).sort(-1).values
+    ranked = margin.masked_fill(~negative, torch.inf).sort(-1).values
     below = torch.searchsorted(ranked, margin) + torch.searchsorted(ranked, margin, right=True)
     wins = (below * positive).sum(-1).double() / 2
     return wins / (positive.sum(-1) * negative.sum(-1)).clamp(min=1)

@@ -11,9 +11,11 @@ import torch
 
 from heterophily.config import Config
 from heterophily.graph import Graph, Split
+from heterophily.graph.graph import GraphError
 from heterophily.models import MODELS
 from heterophily.stage import Outcome, Stage, Trained
-from heterophily.training.engine import Batch, Watch
+from heterophily.training.engine import Watch
+from heterophily.training.memory import runs_that_fit, train_within_memory
 from heterophily.training.seal import seal
 from heterophily.training.stacking import signature
 
@@ -45,9 +47,13 @@ def train_runs(
     graph = graph.to(device)
     procedures = []
     for run in runs:
-        split = (
-            run.split.map(lambda m: m.to(device)) if isinstance(run.split, Split) else graph.split(run.split)
-        )
+        split = run.split if isinstance(run.split, Split) else graph.split(run.split)
+        split = split.map(lambda mask: mask.to(device))
+        if not split.validation.any():
+            raise GraphError(
+                f"split {split.name!r} has no validation node, so nothing says when to stop; "
+                "mark some in its validation mask"
+            )
         procedures.append(MODELS[run.model].procedure(seal(graph, split), split, run.config, run.seed))
     outcomes: list[Any] = [None] * len(runs)
     waiting = {i: next(procedure) for i, procedure in enumerate(procedures)}
@@ -77,11 +83,9 @@ def train_stages(
     for group in groups.values():
         members = list(group.items())
         batched = worthwhile(members[0][1], len(members), device) if together is None else together
-        size = len(members) if batched else 1
-        for start in range(0, len(members), size):
-            some = members[start : start + size]
-            done = Batch([stage for _, stage in some], device, dtype).run(watch)
-            results.update(zip((key for key, _ in some), done, strict=True))
+        size = min(len(members), runs_that_fit(members[0][1], device, dtype)) if batched else 1
+        done = train_within_memory([stage for _, stage in members], size, device, dtype, watch)
+        results.update(zip((key for key, _ in members), done, strict=True))
     return [results[stage.key] for stage in stages]
 
 

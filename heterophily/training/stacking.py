@@ -21,7 +21,8 @@ def signature(stage: Stage) -> Hashable:
     leaves, spec = pytree.tree_flatten(stage.state, is_leaf=_is_matrix)
     shapes = tuple((type(leaf), leaf.shape) for leaf in leaves)
     functions = (stage.loss, stage.logits, stage.refresh)
-    return repr(stage.module), weights, str(spec), shapes, functions, stage.metric
+    trains = stage.schedule.epochs > 0
+    return repr(stage.module), weights, str(spec), shapes, functions, stage.metric, trains
 
 
 class Stacked:
@@ -38,7 +39,8 @@ class Stacked:
         seen: dict[int, Tensor] = {}
         moved = [pytree.tree_map(lambda t: _moved(t, device, dtype, seen), state) for state in states]
         if len(states) == 1:
-            leaves, spec = pytree.tree_flatten(moved[0])
+            own = {name: pytree.tree_map(lambda t: _map(torch.clone, t), moved[0][name]) for name in renewed}
+            leaves, spec = pytree.tree_flatten(moved[0] | own)
             return cls(leaves, [None] * len(leaves), spec, True)
         tree, dims = {}, {}
         for name in states[0]:
@@ -94,19 +96,17 @@ class Stacked:
         tree = source.tree()
         given = pytree.tree_flatten({name: tree[name] for name in self.tree()})[0]
         if self.alone:
-            self.leaves = given
+            self.leaves = [_map(torch.clone, part) for part in given]
         else:
             _assign(self.leaves, ids, [_map(lambda t: t[rows], part) for part in given])
 
     def renew(self, new: State, rows: Tensor) -> None:
-        """Replace entries of the runs ``rows``; ``new`` has them in that order."""
+        """Overwrite entries of the runs ``rows`` in place; ``new`` has them in that order."""
         tree = self.tree()
+        old = pytree.tree_flatten({name: tree[name] for name in new})[0]
         if self.alone:
-            fresh = pytree.tree_map(lambda part: _map(lambda t: t.squeeze(0), part), new)
-            self.leaves = pytree.tree_flatten(tree | fresh)[0]
-        else:
-            old = pytree.tree_flatten({name: tree[name] for name in new})[0]
-            _assign(old, rows, pytree.tree_flatten(new)[0])
+            old = [_map(lambda t: t.unsqueeze(0), part) for part in old]
+        _assign(old, rows, pytree.tree_flatten(new)[0])
 
     def one(self, i: int) -> State:
         """Return the tree of run ``i``."""

@@ -1,0 +1,79 @@
+"""Recipes: settings that were chosen for a model on a dataset, as TOML files, one per model.
+
+Settings at the top of a file hold for every dataset, a table for the dataset it is named after:
+
+    hidden_dim = 512
+
+    [texas]
+    rescale = 0.9
+
+The packaged files lie beside this one; a file of the user's has the same form.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from heterophily.config import ConfigError
+from heterophily.models import find_model
+
+HERE = Path(__file__).parent
+PACKAGED = "paper"
+"""The name that stands for the packaged recipes."""
+
+
+def recipe(model: str, dataset: str, source: str | os.PathLike[str] = PACKAGED) -> dict[str, Any]:
+    """Return the settings of a model for a dataset, from the packaged recipes or from a TOML file."""
+    dataset = dataset.strip().lower().replace("_", "-")
+    found = find_model(model)
+    file = _file(found.name, source)
+    if not file.exists():
+        raise ConfigError(f"no recipes for {found.title} are packaged; leave the recipe out or pass a file")
+    shared, tables = _read(file)
+    if dataset not in tables and not shared:
+        known = ", ".join(tables) or "none at all"
+        raise ConfigError(f"{_title(file)} has no recipe for {dataset}; it has: {known}")
+    settings = shared | tables.get(dataset, {})
+    where = f"{_title(file)} [{dataset}]" if dataset in tables else _title(file)
+    try:
+        found.config.parse(settings)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    return settings
+
+
+def recipes(model: str, source: str | os.PathLike[str] = PACKAGED) -> dict[str, dict[str, Any]]:
+    """Return the settings of a model for every dataset that has a recipe."""
+    file = _file(find_model(model).name, source)
+    names = _read(file)[1] if file.exists() else {}
+    return {name: recipe(model, name, source) for name in names}
+
+
+def _file(model: str, source: str | os.PathLike[str]) -> Path:
+    if source == PACKAGED:
+        return HERE / f"{model}.toml"
+    file = Path(source).expanduser()
+    if not file.is_file():
+        raise ConfigError(
+            f"there is no recipe {str(source)!r}; say {PACKAGED!r} for the packaged one or name a TOML file"
+        )
+    return file
+
+
+def _title(file: Path) -> str:
+    """What to call a file in a message: the packaged ones by name, a user's as it was given."""
+    return f"recipes/{file.name}" if file.parent == HERE else str(file)
+
+
+def _read(file: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return the settings at the top of a file and its tables."""
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{_title(file)} cannot be read as TOML: {error}") from None
+    tables = {name: dict(part) for name, part in content.items() if isinstance(part, Mapping)}
+    return {name: value for name, value in content.items() if name not in tables}, tables

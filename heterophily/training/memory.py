@@ -1,0 +1,49 @@
+"""How many runs fit: measured on one, forecast for all, halved when the forecast was wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from heterophily.stage import Stage, Trained
+from heterophily.training.engine import Batch, Watch
+
+SHARE = 0.6
+"""Share of the free device memory that a batch may plan on."""
+
+
+def runs_that_fit(stage: Stage, device: torch.device, dtype: torch.dtype) -> int:
+    """Forecast how many runs like this stage fit on the device, by training one of them for an epoch."""
+    if device.type != "cuda":
+        return 2**31
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats(device)
+    before = torch.cuda.memory_allocated(device)
+    Batch([stage], device, dtype).epoch()
+    each = torch.cuda.max_memory_allocated(device) - before
+    torch.cuda.empty_cache()
+    free = torch.cuda.mem_get_info(device)[0]
+    return max(1, int(SHARE * free / max(each, 1)))
+
+
+def train_within_memory(
+    stages: Sequence[Stage],
+    size: int,
+    device: torch.device,
+    dtype: torch.dtype,
+    watch: Watch | None,
+) -> list[Trained]:
+    """Train in batches of ``size``; a batch that runs out of memory is halved, finished ones are kept."""
+    done: list[Trained] = []
+    while len(done) < len(stages):
+        some = stages[len(done) : len(done) + size]
+        try:
+            done += Batch(some, device, dtype).run(watch)
+            continue
+        except torch.OutOfMemoryError:
+            if len(some) == 1:
+                raise
+        torch.cuda.empty_cache()
+        size = len(some) // 2
+    return done

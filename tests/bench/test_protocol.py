@@ -1,0 +1,129 @@
+"""An evaluation: what it scores, what it writes down, and that test labels only enter the scores."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from heterophily.bench import Evaluation, evaluate
+from heterophily.bench.protocol import DivergedError
+from heterophily.config import ConfigError
+from heterophily.graph import Graph, Split
+from heterophily.graph.graph import GraphError
+from heterophily.training.engine import Progress
+from tests.tiny import tiny_config, tiny_graph
+
+
+@cache
+def evaluated(model: str) -> Evaluation:
+    return evaluate(tiny_graph(), model, tiny_config(model))
+
+
+@pytest.mark.parametrize("model", ["mlp", "hdp"])
+def test_scores_are_those_of_the_predictions_on_each_split(model: str) -> None:
+    graph, evaluation = tiny_graph(), evaluated(model)
+    assert [score.split for score in evaluation.splits] == [0, 1, 2]
+    for score, split, outcome in zip(evaluation.splits, graph.splits, evaluation.outcomes):
+        right = outcome.trained.logits.argmax(1) == graph.y
+        assert score.test == pytest.approx(right[split.test].double().mean().item())
+        assert score.validation == pytest.approx(right[split.validation].double().mean().item())
+        assert 1 <= score.epochs <= 12 and score.seconds > 0
+
+
+def test_hdp_tells_its_initial_assignment_and_its_estimate() -> None:
+    for score, outcome in zip(evaluated("hdp").splits, evaluated("hdp").outcomes):
+        assert score.initial is not None and outcome.initial is not None
+        assert score.initial.validation == outcome.initial.validation
+        assert score.seconds > score.initial.seconds
+        assert 0 < score.details["estimated_homophily"] <= 1
+    assert all(score.initial is None for score in evaluated("mlp").splits)
+
+
+def test_mean_and_std_are_those_of_a_sample() -> None:
+    evaluation = evaluated("hdp")
+    tests = [score.test for score in evaluation.splits]
+    assert evaluation.mean == pytest.approx(np.mean(tests))
+    assert evaluation.std == pytest.approx(np.std(tests, ddof=1))
+    alone = evaluate(tiny_graph(), "mlp", tiny_config("mlp"), [1])
+    assert alone.std is None and alone.mean == alone.splits[0].test
+
+
+def test_the_json_has_the_agreed_keys_first_and_all_it_takes_to_repeat_the_run() -> None:
+    written = json.loads(json.dumps(evaluated("hdp").to_json(), allow_nan=False))
+    assert list(written)[:6] == ["model", "dataset", "metric", "splits", "mean", "std"]
+    assert (written["model"], written["dataset"], written["metric"]) == ("hdp", "synthetic", "accuracy")
+    for row in written["splits"]:
+        assert list(row)[:5] == ["split", "validation", "test", "epochs", "seconds"]
+        assert 0 <= row["validation"] <= 1 and 0 <= row["test"] <= 1
+        assert list(row["initial"]) == ["validation", "test", "epochs", "seconds"]
+    assert written["ddof"] == 1
+    assert written["config"] == tiny_config("hdp").to_dict()
+    assert written["seed"] == 0 and written["device"] == "cpu"
+    assert {"heterophily", "python", "torch"} <= set(written["versions"])
+
+
+def test_repeating_an_evaluation_repeats_its_scores() -> None:
+    again = evaluate(tiny_graph(), "hdp", tiny_config("hdp").to_dict())
+    assert [s.test for s in again.splits] == [s.test for s in evaluated("hdp").splits]
+    other = evaluate(tiny_graph(), "hdp", tiny_config("hdp"), seed=1)
+    logits = [e.outcomes[0].trained.logits for e in (again, other)]
+    assert not torch.equal(*logits)
+
+
+@pytest.mark.parametrize("model", ["mlp", "hdp"])
+def test_shuffling_the_test_labels_changes_nothing_but_the_test_scores(model: str) -> None:
+    graph = tiny_graph()
+    split = graph.splits[0]
+    hidden = split.test.nonzero().flatten()
+    y = graph.y.clone()
+    y[hidden] = (y[hidden] + 1) % 3
+    shuffled = evaluate(graph.with_labels(y), model, tiny_config(model), [0])
+    kept = evaluate(graph, model, tiny_config(model), [0])
+    assert torch.equal(shuffled.outcomes[0].trained.logits, kept.outcomes[0].trained.logits)
+    assert shuffled.splits[0].validation == kept.splits[0].validation
+    assert shuffled.splits[0].test != kept.splits[0].test
+
+
+def test_splits_go_by_position_or_name_and_in_the_order_asked_for() -> None:
+    evaluation = evaluate(tiny_graph(), "mlp", tiny_config("mlp"), [2, "0"])
+    assert [score.split for score in evaluation.splits] == [2, 0]
+
+
+def test_somebody_who_watches_sees_every_batch_end() -> None:
+    seen: list[Progress] = []
+    evaluate(tiny_graph(), "hdp", tiny_config("hdp"), [0, 1], watch=seen.append)
+    ended = [progress.runs for progress in seen if progress.alive == 0]
+    assert sum(ended) == 4  # two stages of two runs
+
+
+def test_a_training_that_diverges_is_an_error_and_not_a_score() -> None:
+    with pytest.raises(DivergedError, match="split 0 of synthetic .* lower the learning rate"):
+        evaluate(tiny_graph(), "mlp", tiny_config("mlp", learning_rate=1e38), [0])
+
+
+@pytest.mark.parametrize(
+    "graph, model, splits, error, sentence",
+    [
+        (tiny_graph(), "gcnn", None, ConfigError, "no model 'gcnn'"),
+        (tiny_graph(), "hdp", [7], GraphError, "no split 7"),
+        (tiny_graph(), "hdp", [], GraphError, "no splits to train on"),
+        (tiny_graph().with_splits([]), "hdp", None, GraphError, "no splits to train on"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused(
+    graph: Graph, model: str, splits: list[int | str] | None, error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence):
+        evaluate(graph, model, splits=splits)
+
+
+def test_a_split_without_test_nodes_is_refused() -> None:
+    graph = tiny_graph()
+    first = graph.splits[0]
+    empty = Split(first.train, first.validation, torch.zeros_like(first.test), "bare")
+    with pytest.raises(GraphError, match="split 'bare' has no test node"):
+        evaluate(graph.with_splits([empty]), "mlp")

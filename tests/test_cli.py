@@ -1,0 +1,297 @@
+"""The command line as a user meets it: what it prints, where, and how it takes a mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import matplotlib.image
+import pandas as pd
+import pytest
+
+from heterophily import __version__
+from heterophily.bench import demo
+from heterophily.cli import main
+from heterophily.graph.datasets import DATASETS
+from heterophily.models import MODELS
+
+GRAPH = ["--graph", "num_nodes=60", "--graph", "num_classes=3", "--graph", "splits=3"]
+QUICK = ["--set", "epoch=5", "--set", "epoch_init=5", "--set", "hidden_dim=8"]
+TRAIN = ["train", "synthetic", *GRAPH, *QUICK, "--device", "cpu"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    code: Any
+    out: str
+    err: str
+
+
+class Ask(Protocol):
+    def __call__(self, *args: str | Path) -> Answer: ...
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Run a command in this process, in an empty folder and with a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HETEROPHILY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def asked(*args: str | Path) -> Answer:
+        with pytest.raises(SystemExit) as end:
+            main([str(arg) for arg in args])
+        return Answer(end.value.code, *capsys.readouterr())
+
+    return asked
+
+
+# What it answers
+
+
+def test_the_version_and_the_help_need_no_torch() -> None:
+    code = "import sys; from heterophily.cli import main\ntry: main()\nfinally: print('torch' in sys.modules)"
+    for option, said in (("--version", __version__), ("--help", "demo"), ("", "Usage")):
+        args = [option] if option else []
+        done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)
+        assert said in done.stdout and done.stdout.endswith("False\n")
+
+
+def test_python_dash_m_is_the_command() -> None:
+    command = [sys.executable, "-m", "heterophily", "--version"]
+    assert subprocess.check_output(command, text=True) == f"heterophily {__version__}\n"
+
+
+def test_train_prints_a_row_per_split_and_ends_with_the_line_to_remember(ask: Ask) -> None:
+    answer = ask(*TRAIN, "--split", "all")
+    assert answer.code == 0 and answer.err == ""
+    *table, last = answer.out.splitlines()
+    assert [line.split()[1] for line in table if line.startswith("│")] == ["0", "1", "2"]
+    for word in ("initial", "validation", "test", "epochs", "seconds"):
+        assert word in answer.out
+    assert last.startswith("synthetic · HDP · accuracy ") and last.endswith(" (mean ± std over 3 splits)")
+
+
+def test_train_uses_the_first_split_unless_told_otherwise(ask: Ask) -> None:
+    answer = ask(*TRAIN)
+    assert answer.out.splitlines()[-1].endswith(" (split 0 alone)")
+
+
+def test_a_model_without_initial_assignment_has_no_columns_for_it(ask: Ask) -> None:
+    answer = ask("train", "synthetic", *GRAPH, "--model", "MLP", "--set", "epoch=3")
+    assert answer.code == 0 and "initial" not in answer.out
+
+
+def test_json_is_one_object_on_stdout(ask: Ask) -> None:
+    answer = ask(*TRAIN, "--split", "2,0", "--seed", "3", "--set", "rescale=0.9", "--json")
+    assert answer.code == 0 and answer.err == ""
+    result = json.loads(answer.out)
+    assert list(result)[:6] == ["model", "dataset", "metric", "splits", "mean", "std"]
+    assert (result["model"], result["dataset"], result["metric"]) == ("hdp", "synthetic", "accuracy")
+    assert [row["split"] for row in result["splits"]] == [2, 0]
+    for row in result["splits"]:
+        assert {"split", "validation", "test", "epochs", "seconds", "initial"} <= set(row)
+        assert 0 <= row["validation"] <= 1 and 0 <= row["test"] <= 1 and row["epochs"] == 5
+    tests = [row["test"] for row in result["splits"]]
+    assert result["mean"] == pytest.approx(sum(tests) / 2)
+    assert result["std"] == pytest.approx(abs(tests[0] - tests[1]) / 2**0.5)
+    assert result["seed"] == 3 and result["config"]["rescale"] == 0.9
+    assert result["graph"] == {"num_nodes": 60, "num_classes": 3, "splits": 3}
+
+
+def test_the_same_seed_gives_the_same_json_but_for_the_times(ask: Ask) -> None:
+    first, second = (json.loads(ask(*TRAIN, "--json").out) for _ in range(2))
+    for result in (first, second):
+        del result["seconds"]
+        for row in (result["splits"][0], result["splits"][0]["initial"]):
+            del row["seconds"]
+    assert first == second
+
+
+def test_one_split_has_no_spread(ask: Ask) -> None:
+    assert json.loads(ask(*TRAIN, "--json").out)["std"] is None
+
+
+def test_out_holds_the_same_object_and_every_prediction(ask: Ask) -> None:
+    answer = ask(*TRAIN, "--split", "all", "--out", "results/first", "--json")
+    assert "wrote predictions.csv, edges.csv, result.json to results/first" in answer.err
+    folder = Path("results/first")
+    assert json.loads((folder / "result.json").read_text(encoding="utf-8")) == json.loads(answer.out)
+    assert len(pd.read_csv(folder / "predictions.csv")) == 3 * 60
+    assert set(pd.read_csv(folder / "edges.csv")["verdict"]) <= {"homophilous", "heterophilous"}
+
+
+def test_settings_come_from_a_recipe_and_set_has_the_last_word(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("rescale = 0.8\norder = 2\n[texas]\nrescale = 1.2\n")
+    answer = ask(*TRAIN, "--recipe", "mine.toml", "--set", "order=1", "--json")
+    config = json.loads(answer.out)["config"]
+    assert (config["rescale"], config["order"], config["epoch"]) == (0.8, 1, 5)
+
+
+def test_datasets_lists_all_and_shows_one(ask: Ask) -> None:
+    listed = ask("datasets")
+    assert listed.code == 0
+    assert all(name in listed.out for name in DATASETS)
+    assert max(map(len, listed.out.splitlines())) <= 80
+    card = ask("datasets", "Texas")
+    assert "1,703" in card.out and "Geom-GCN" in card.out
+    assert "average_degree" in ask("datasets", "synthetic").out
+
+
+def test_datasets_speaks_json(ask: Ask) -> None:
+    rows = json.loads(ask("datasets", "--json").out)["datasets"]
+    assert [row["name"] for row in rows] == list(DATASETS)
+    texas = json.loads(ask("datasets", "texas", "--json").out)
+    assert texas == rows[0] and texas["nodes"] == 183 and "geom-gcn" in texas["url"]
+    assert json.loads(ask("datasets", "synthetic", "--json").out)["options"]["num_nodes"] == 2000
+
+
+def test_the_demo_prints_a_table_and_draws_the_partition(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = {"epoch": 5, "hidden_dim": 8}
+    monkeypatch.setattr(demo, "GRAPH", {"num_nodes": 80, "num_classes": 3})
+    monkeypatch.setattr(demo, "SETTINGS", {"mlp": quick, "hdp": quick | {"epoch_init": 5}})
+    answer = ask("demo", "--device", "cpu")
+    assert answer.code == 0
+    for words in ("MLP", "HDP's initial assignment", "validation", "test", "% of the edges", "partition.png"):
+        assert words in answer.out
+    image = matplotlib.image.imread("demo-output/partition.png")
+    assert image.shape[0] > 1000 and image[..., :3].std() > 0.05
+    edges = pd.read_csv("demo-output/partition.csv")
+    assert {"source", "target", "probability", "verdict", "same_class"} <= set(edges.columns)
+
+
+# Mistakes: one line on stderr, exit code 2
+
+
+@pytest.mark.parametrize(
+    "args, sentence",
+    [
+        (["train", "texass"], "there is no dataset 'texass'; did you mean 'texas'?"),
+        (["datasets", "texass"], "there is no dataset 'texass'; did you mean 'texas'?"),
+        ([*TRAIN, "--model", "hpd"], "there is no model 'hpd'; did you mean 'hdp'?"),
+        ([*TRAIN, "--set", "lamda=1"], "HDPConfig has no field 'lamda'; did you mean 'rescale' (λ)?"),
+        ([*TRAIN, "--set", "epoch"], "--set takes KEY=VALUE, such as --set rescale=0.9; not 'epoch'"),
+        ([*TRAIN, "--set", "=3"], "--set takes KEY=VALUE"),
+        ([*TRAIN, "--set", "epoch=many"], "epoch must be a whole number, zero or more, not 'many'"),
+        ([*TRAIN, "--set", "learning_rate=1e38"], "lower the learning rate"),
+        ([*TRAIN, "--split", "3"], "synthetic has no split 3"),
+        ([*TRAIN, "--split", "-1"], "synthetic has no split -1"),
+        ([*TRAIN, "--split", "first"], "--split takes a number from 0, several as 0,3,5, or all"),
+        ([*TRAIN, "--seed", "x"], "--seed"),
+        ([*TRAIN, "--seed", "-1"], "--seed"),
+        ([*TRAIN, "--device", "abacus"], "unknown device 'abacus'; use auto, cpu or cuda"),
+        ([*TRAIN, "--recipe", "none.toml"], "there is no recipe 'none.toml'"),
+        ([*TRAIN, "--recipe", "paper"], "recipes/hdp.toml has no recipe for synthetic"),
+        (["train", "synthetic", "--graph", "color=1"], "no option 'color'; it has num_nodes"),
+        (["train", "synthetic", "--graph", "homophily=3"], "homophily is 3; it is a share"),
+        (["train", "synthetic", "--graph", "num_nodes=many"], "--graph num_nodes takes a number"),
+        (["train", "synthetic", "--graph", "num_nodes=[2]"], "--graph: "),
+        (["train", "texas", "--graph", "homophily=0.1"], "--graph is for the synthetic graph"),
+        (["train", "texas", "--data", "nowhere"], "nowhere, which is no folder"),
+        ([*TRAIN, "--out", "file/below"], "cannot write to the folder file/below"),
+        ([*TRAIN, "--out", "full"], "full has a file predictions.csv but no result.json"),
+        (["demo", "--out", "file"], "cannot write to the folder file"),
+        (["train"], "Missing argument"),
+        (["train", "synthetic", "--speed", "9"], "--speed"),
+        (["trian"], "No such command 'trian'"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_answered_with_one_line_that_says_what_to_do(
+    ask: Ask, tmp_path: Path, args: list[str], sentence: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "predictions.csv").touch()
+    answer = ask(*args)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert answer.err.startswith("error: ") and answer.err.count("\n") == 1
+    assert sentence in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_a_mistake_leaves_stdout_empty_with_json_too(ask: Ask) -> None:
+    answer = ask(*TRAIN, "--split", "9", "--json")
+    assert (answer.code, answer.out) == (2, "") and answer.err.startswith("error: ")
+
+
+def test_asking_for_a_gpu_that_is_not_there_is_a_mistake(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    answer = ask(*TRAIN, "--device", "cuda")
+    assert answer.code == 2 and answer.err.startswith("error: no CUDA device")
+
+
+def test_data_that_cannot_be_had_is_a_mistake_with_advice(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def offline(*_: Any, **__: Any) -> None:
+        raise OSError("no network")
+
+    monkeypatch.delenv("HETEROPHILY_DATA", raising=False)
+    monkeypatch.setattr("torch_geometric.datasets.WebKB.download", offline)
+    answer = ask("train", "texas")
+    assert answer.code == 2
+    assert "texas is not on this machine" in answer.err and "HETEROPHILY_DATA" in answer.err
+
+
+def test_a_full_memory_is_said_in_one_line(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
+
+    monkeypatch.setattr("heterophily.bench.protocol.train_runs", full)
+    answer = ask(*TRAIN)
+    assert answer.code == 2 and answer.err.startswith("error: not enough memory;")
+
+
+def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr("heterophily.bench.protocol.train_runs", broken)
+    with pytest.raises(ValueError, match="a bug"):
+        main(TRAIN)
+
+
+# Real data, progress and Ctrl-C, in a process of its own
+
+
+def heterophily(*args: str | Path, **env: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "heterophily", *map(str, args)]
+    settings = os.environ | {"OMP_NUM_THREADS": "1"} | env
+    return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_texas_trains_with_a_note_about_its_rare_class(data_folder: Path, tmp_path: Path) -> None:
+    args = ["train", "texas", "--split", "0,3", *QUICK, "--data", data_folder, "--json"]
+    process = heterophily(*args, HETEROPHILY_CACHE=str(tmp_path))
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert [row["split"] for row in json.loads(out)["splits"]] == [0, 3]
+    notes = [
+        line for line in err.splitlines() if line.startswith("note: texas has no training node of class")
+    ]
+    assert len(notes) == 1
+    assert "Warning" not in err and ".py" not in err
+
+
+def test_long_work_shows_progress_on_stderr_and_ctrl_c_ends_it_in_a_word(tmp_path: Path) -> None:
+    endless = ["--set", "epoch=1000000", "--set", "patience=1000000"]
+    process = heterophily(*TRAIN, *endless, "--json", "--out", tmp_path / "out")
+    assert process.stderr is not None
+    line = process.stderr.readline()  # comes after two seconds
+    assert line.startswith("synthetic · HDP · stage 2 · epoch ")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == "" and err.splitlines()[-1] == "stopped" and "Traceback" not in err
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_every_model_can_be_asked_for(ask: Ask) -> None:
+    for name in MODELS:
+        answer = ask("train", "synthetic", *GRAPH, "--model", name, "--set", "epoch=2", "--json")
+        assert answer.code == 0 and json.loads(answer.out)["model"] == name

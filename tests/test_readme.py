@@ -1,0 +1,57 @@
+"""The README keeps its word: its blocks run, the make targets and files it names exist."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+SET_UP = ("make", "pip")  # changes the machine, so it is not run here
+
+
+def blocks(language: str) -> list[str]:
+    return [text for name, text in BLOCKS if name == language]
+
+
+def run(command: list[str], folder: Path) -> str:
+    """Run a command as a newcomer would: in an empty folder, with this environment's commands."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    own = {"PATH": path, "HETEROPHILY_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | own, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("block", blocks("python"))
+def test_a_python_block_runs(block: str, tmp_path: Path) -> None:
+    assert run([sys.executable, "-W", "error::UserWarning", "-c", block], tmp_path)
+
+
+@pytest.mark.parametrize("block", [text for text in blocks("bash") if not text.startswith(SET_UP)])
+def test_a_bash_block_runs(block: str, tmp_path: Path) -> None:
+    assert run(["bash", "-euo", "pipefail", "-c", block], tmp_path)
+
+
+def test_the_make_targets_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {target for text in blocks("bash") for target in re.findall(r"^make (\w+)", text, re.MULTILINE)}
+    assert {"demo", "test"} <= named <= targets
+
+
+def test_the_files_it_links_to_exist() -> None:
+    for target in re.findall(r"\]\((?!http)([^)]+)\)", README):
+        assert (ROOT / target).exists(), f"README.md links to {target}, which is not there"
+
+
+def test_every_block_is_of_a_kind_that_is_checked() -> None:
+    assert {language for language, _ in BLOCKS} <= {"python", "bash", "console"}
+    assert blocks("python") and blocks("bash")
