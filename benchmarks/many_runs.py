@@ -127,6 +127,45 @@ def bandwidth(device: torch.device) -> float:
     return 2 * 4 * big.numel() / seconds(big.clone, device, 10)
 
 
+def arithmetic(device: torch.device) -> float:
+    """Return float32 operations per second of a large matrix product."""
+    size = 8192 if device.type == "cuda" else 2048
+    a = torch.randn(size, size, device=device)
+    return 2 * size**3 / seconds(lambda: a @ a, device, 10)
+
+
+def entries(features: Tensor | SparseMatrix) -> int:
+    """Return how many entries of a feature matrix are multiplied."""
+    return features.numel() if isinstance(features, Tensor) else features.col.numel()
+
+
+def least_work(stage: Stage) -> tuple[float, float]:
+    """Count the bytes and operations that an epoch of one run cannot do without.
+
+    Bytes: every weight is read twice forward, its gradient written once, and Adam reads four and writes
+    three numbers; every sparse entry (index and value) is read forward, backward and when judging; every
+    layer's output is written and read in these three passes, each dense row once, as if caches were
+    perfect. Operations: two for every entry times width in each of the three passes, four for dense maps.
+    """
+    state, module = stage.state, stage.module
+    nodes = len(state["labels"])
+    weights = sum(p.numel() for p in module.parameters())
+    if "parts" in state:
+        hidden, dim = module.ego.second.in_features, module.ego.second.out_features
+        layers = len(module.smp_hm.weigh) + len(module.smp_ht.weigh)
+        first = sum(entries(block) for block in state["blocks"])
+        linked = entries(state["parts"].a_ht) + layers * entries(state["parts"].a_hm)
+        dense = nodes * hidden * dim + nodes * dim * (2 * layers + 10)
+        outputs = nodes * (2 * hidden + dim * (4 + 3 * layers))
+        sparse, read = first * hidden + linked * dim, first + linked
+    else:
+        hidden, classes = module.first.weight.shape[1], module.second.weight.shape[1]
+        first, linked = entries(state["x"]), entries(state["p"])
+        dense, outputs = nodes * hidden * classes, nodes * (3 * hidden + 2 * classes)
+        sparse, read = first * hidden + linked * (hidden + classes), first + 2 * linked
+    return 4 * (10 * weights + 3 * 2 * outputs) + 3 * 8 * read, 2 * (3 * sparse + 4 * dense)
+
+
 def aggregation(graph: Graph, runs: int, width: int, speed: float) -> dict[str, float]:
     """Time the mean over neighbors for many runs in three ways, against the bytes it must move."""
     device = graph.y.device
@@ -140,9 +179,9 @@ def aggregation(graph: Graph, runs: int, width: int, speed: float) -> dict[str, 
     def gather() -> Tensor:
         return h.new_zeros(h.shape).index_add_(1, rows, h[:, cols])
 
-    entries = runs * matrix.col.numel()
-    gathered = entries * (8 + 4 * width) + 4 * h.numel()
-    compulsory = entries * 8 + 2 * 4 * h.numel()
+    links = runs * matrix.col.numel()
+    gathered = links * (8 + 4 * width) + 4 * h.numel()
+    compulsory = links * 8 + 2 * 4 * h.numel()
     return {
         "runs": runs,
         "width": width,
@@ -164,13 +203,14 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     device = torch.device(args.device)
-    speed = bandwidth(device)
+    speed, rate = bandwidth(device), arithmetic(device)
     found: dict[str, Any] = {
         "device": torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or "cpu",
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
         "torch_geometric": torch_geometric.__version__,
         "bandwidth_GB_per_s": speed / 1e9,
+        "float32_TFLOP_per_s": rate / 1e12,
         "epochs": [],
     }
     for spec in args.runs:
@@ -190,6 +230,10 @@ def main() -> None:
             "hdp_one_captured_ms": 1e3 * epoch_seconds(hdp[:1], device),
             "hdp_many_ms": 1e3 * epoch_seconds(hdp, device),
         }
+        for model, some in (("gcn", gcn), ("hdp", hdp)):
+            size, operations = least_work(some[0])
+            row[f"{model}_memory_bound_ms"] = 1e3 * runs * size / speed
+            row[f"{model}_arithmetic_bound_ms"] = 1e3 * runs * operations / rate
         row["gcn_ratio"] = runs * row["pyg_gcn_one_ms"] / row["gcn_many_ms"]
         row["hdp_ratio"] = runs * row["hdp_one_ms"] / row["hdp_many_ms"]
         found["epochs"].append(row)

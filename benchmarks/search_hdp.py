@@ -136,6 +136,18 @@ def search(
     return final[0][1], trace
 
 
+def choose(
+    graph: Graph, given: list[HDPConfig], device: torch.device
+) -> tuple[HDPConfig, list[dict[str, Any]]]:
+    """Judge settings on all ten splits; the best on validation and how each did."""
+    judged = judge(graph, given, list(range(10)), [0], device, False)
+    trace = [
+        {"validation": score, "loss": -loss, **changed(config)}
+        for (score, loss), config in zip(judged, given, strict=True)
+    ]
+    return max(zip(judged, given, strict=True), key=lambda pair: pair[0])[1], trace
+
+
 def changed(config: HDPConfig) -> dict[str, Any]:
     """Return the settings that differ from the defaults."""
     defaults = HDPConfig().to_dict()
@@ -159,6 +171,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", nargs="*", default=[], help="settings that are not searched")
     parser.add_argument("--only", choices=["initial", "main"])
+    parser.add_argument("--candidates", help="JSON list of settings to judge instead of drawing any")
     parser.add_argument("--start", help="folder with earlier results to start from")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -175,16 +188,19 @@ def main() -> None:
             earlier = json.loads(Path(args.start, f"search-{name}.json").read_text())
         best = HDPConfig.parse(earlier.get("config", {}) | dict(s.split("=", 1) for s in args.set))
         trace = earlier.get("search", {})
-        if args.only != "main":
+        if args.candidates:
+            given = [best.replace(**settings) for settings in json.loads(Path(args.candidates).read_text())]
+            best, trace["candidates"] = choose(graph, given, device)
+        elif args.only != "main":
             share = 1 if args.only else 0.35
             best, trace["initial"] = search(graph, best, True, share * seconds, rng, device, fixed)
-        if args.only != "initial":
+        if args.only != "initial" and not args.candidates:
             share = 1 if args.only else 0.65
             best, trace["main"] = search(graph, best, False, share * seconds, rng, device, fixed)
         if args.only == "initial":  # the test set stays shut until the whole setting is chosen
-            found = {"dataset": name, "config": changed(best), "search": trace}
+            found = {"dataset": name, "config": best.to_dict(), "search": trace}
             write(args.out, name, found)
-            print(name, trace["initial"]["validation"], found["config"], flush=True)
+            print(name, trace["initial"]["validation"], changed(best), flush=True)
             continue
         outcomes = train_runs(graph, [Run("hdp", best, i, 0) for i in range(10)], device)
         test = [open_score(graph, graph.split(i), o.trained.logits) for i, o in enumerate(outcomes)]
@@ -192,7 +208,7 @@ def main() -> None:
         found = {
             "dataset": name,
             "chosen_by": "mean validation accuracy over ten splits",
-            "config": changed(best),
+            "config": best.to_dict(),
             "validation": [o.trained.validation for o in outcomes], "test": test,
             "initial_validation": [o.initial.validation for o in outcomes], "initial_test": test_initial,
             "epochs": [o.trained.epochs for o in outcomes],
@@ -205,7 +221,7 @@ def main() -> None:
         rows.append(f"{name:12s} init val {mean(found['initial_validation']):.2f} "
                     f"test {mean(test_initial):.2f} HDP val {mean(found['validation']):.2f} "
                     f"test {mean(test):.2f} "
-                    f"{found['config']}")  # fmt: skip
+                    f"{changed(best)}")  # fmt: skip
         print(rows[-1], flush=True)
     print("\n".join(rows))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -48,6 +49,11 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that has no ± shows a ? instead of failing
+    if "torch" not in sys.modules:
+        # Read once, when torch loads OpenMP. By default its threads spin while they wait for each other;
+        # on a machine that has other work they then wait for one that has no core, and the many small
+        # steps of a training take many times as long. Waiting asleep costs next to nothing.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         with notes():
             code = app(args, prog_name="heterophily", standalone_mode=False)
@@ -72,7 +78,7 @@ def mistake(error: Exception) -> str | None:
     elif isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and ("out of memory" in str(error) or "allocate memory" in str(error))
     ):
-        text = "not enough memory; try fewer splits at a time (--split), another device or smaller widths"
+        text = "not enough memory; try fewer splits or seeds at a time, another device or smaller widths"
     else:
         return None
     return " ".join(text.split())
@@ -109,20 +115,16 @@ def demo(
     device: Device = "auto",
 ) -> None:
     """Train HDP beside an MLP on a synthetic graph and draw how it splits the neighborhoods."""
-    import torch
-
     from heterophily.bench.demo import run_demo
     from heterophily.bench.results import make_folder, write_files
-    from heterophily.models import MODELS
     from heterophily.show import plots, tables
     from heterophily.show.progress import Follow
     from heterophily.training.device import choose_device
 
-    torch.set_num_threads(1)  # as fast as more on a graph this small, and ten times as fast on a busy machine
     chosen = choose_device(device)
     make_folder(out)
-    with Follow(Console(stderr=True), "demo") as follow:
-        seen = run_demo(chosen, lambda model: follow.next(f"demo · {MODELS[model].title}"))
+    with Follow(Console(stderr=True), "demo") as watch:
+        seen = run_demo(chosen, watch)
     picture = plots.to_png(plots.partition_figure(seen.edges, seen.classes, tables.demo_title(seen)))
     edges = seen.edges.to_csv(index=False, float_format="%.9g")
     files = write_files(out, {"partition.csv": edges, "partition.png": picture})
@@ -172,6 +174,15 @@ def train(
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of weights and dropout, the same on each split.")
     ] = 0,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Train each split from N seeds, --seed and those after it. The std is then over splits, "
+            "each the mean of its seeds; over the seeds, if there is but one split.",
+        ),
+    ] = 1,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the model; may be repeated."),
@@ -199,7 +210,10 @@ def train(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a model on one split of a dataset, or on all, and score it on the test nodes."""
+    """Train a model on one split of a dataset, or on all, and score it on the test nodes.
+
+    All splits and seeds are trained together where that is faster. The std is that of a sample (ddof 1).
+    """
     from heterophily import recipes
     from heterophily.bench.protocol import evaluate
     from heterophily.bench.results import results_folder, save, to_text
@@ -222,8 +236,10 @@ def train(
     console = Console(stderr=True)
     graph = read_graph(console, name, data, options)
     wanted = range(len(graph.splits)) if positions is None else positions
-    with Follow(console, f"{name} · {found.title}", len(wanted)) as watch:
-        result = evaluate(graph, found.name, config, wanted, seed, where, watch)
+    with Follow(console, name, len(wanted) * seeds) as watch:
+        result = evaluate(graph, found.name, config, wanted, seed, where, watch, seeds)
+    if line := watch.last_line():
+        say(line, "dim")
     result = replace(result, graph_options=options)
 
     if as_json:

@@ -56,6 +56,8 @@ class Stage:
     metric: str = "accuracy"
     key: Hashable = field(default_factory=object)
     """Stages with equal keys are one training."""
+    name: str = "training"
+    """What a watcher is told that it is watching."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from typing import Any, Protocol
 
 import matplotlib.image
@@ -101,7 +106,7 @@ def test_json_is_one_object_on_stdout(ask: Ask) -> None:
     tests = [row["test"] for row in result["splits"]]
     assert result["mean"] == pytest.approx(sum(tests) / 2)
     assert result["std"] == pytest.approx(abs(tests[0] - tests[1]) / 2**0.5)
-    assert result["seed"] == 3 and result["config"]["rescale"] == 0.9
+    assert (result["seed"], result["seeds"]) == (3, 1) and result["config"]["rescale"] == 0.9
     assert result["graph"] == {"num_nodes": 60, "num_classes": 3, "splits": 3}
 
 
@@ -116,6 +121,22 @@ def test_the_same_seed_gives_the_same_json_but_for_the_times(ask: Ask) -> None:
 
 def test_one_split_has_no_spread(ask: Ask) -> None:
     assert json.loads(ask(*TRAIN, "--json").out)["std"] is None
+
+
+def test_seeds_train_every_split_from_as_many_seeds(ask: Ask) -> None:
+    quick = ["train", "synthetic", *GRAPH, "--model", "mlp", "--set", "epoch=3", "--split", "all"]
+    answer = ask(*quick, "--seed", "4", "--seeds", "2", "--json")
+    assert answer.code == 0 and answer.err == ""
+    result = json.loads(answer.out)
+    rows = [(row["split"], row["seed"]) for row in result["splits"]]
+    assert rows == [(split, seed) for split in range(3) for seed in (4, 5)]
+    assert (result["seed"], result["seeds"]) == (4, 2)
+    means = [(a["test"] + b["test"]) / 2 for a, b in zip(result["splits"][::2], result["splits"][1::2])]
+    assert result["mean"] == pytest.approx(statistics.mean(means))
+    assert result["std"] == pytest.approx(statistics.stdev(means))
+    assert (result["std_over"], result["ddof"]) == ("splits", 1) and result["std_seeds"] >= 0
+    last = ask(*quick, "--seeds", "2").out.splitlines()[-1]
+    assert "(mean ± std over 3 splits, each the mean of 2 seeds; ± " in last
 
 
 def test_out_holds_the_same_object_and_every_prediction(ask: Ask) -> None:
@@ -185,6 +206,7 @@ def test_the_demo_prints_a_table_and_draws_the_partition(ask: Ask, monkeypatch: 
         ([*TRAIN, "--split", "first"], "--split takes a number from 0, several as 0,3,5, or all"),
         ([*TRAIN, "--seed", "x"], "--seed"),
         ([*TRAIN, "--seed", "-1"], "--seed"),
+        ([*TRAIN, "--seeds", "0"], "--seeds"),
         ([*TRAIN, "--device", "abacus"], "unknown device 'abacus'; use auto, cpu or cuda"),
         ([*TRAIN, "--recipe", "none.toml"], "there is no recipe 'none.toml'"),
         ([*TRAIN, "--recipe", "paper"], "recipes/hdp.toml has no recipe for synthetic"),
@@ -259,10 +281,10 @@ def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None
 # Real data, progress and Ctrl-C, in a process of its own
 
 
-def heterophily(*args: str | Path, **env: str) -> subprocess.Popen[str]:
+def heterophily(*args: str | Path, stderr: int = subprocess.PIPE, **env: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "heterophily", *map(str, args)]
     settings = os.environ | {"OMP_NUM_THREADS": "1"} | env
-    return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=stderr, text=True)
 
 
 def test_texas_trains_with_a_note_about_its_rare_class(data_folder: Path, tmp_path: Path) -> None:
@@ -278,17 +300,66 @@ def test_texas_trains_with_a_note_about_its_rare_class(data_folder: Path, tmp_pa
     assert "Warning" not in err and ".py" not in err
 
 
-def test_long_work_shows_progress_on_stderr_and_ctrl_c_ends_it_in_a_word(tmp_path: Path) -> None:
-    endless = ["--set", "epoch=1000000", "--set", "patience=1000000"]
-    process = heterophily(*TRAIN, *endless, "--json", "--out", tmp_path / "out")
-    assert process.stderr is not None
-    line = process.stderr.readline()  # comes after two seconds
-    assert line.startswith("synthetic · HDP · stage 2 · epoch ")
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert out == "" and err.splitlines()[-1] == "stopped" and "Traceback" not in err
+ENDLESS = ["--set", "epoch=1000000", "--set", "patience=1000000", "--split", "all", "--seeds", "2"]
+LIVE_LINE = re.compile(
+    r"synthetic · HDP · 6/6 runs alive · epoch [\d,]+/1,000,000 · [\d,]+ run-epochs/s · "
+    r"best validation [\d.]+ · at most [\d:]+ left in stage"
+)
+
+
+def read(screen: int) -> Iterator[str]:
+    """Yield what comes on a screen, without colors, until nobody writes there any more."""
+    with suppress(OSError):  # how Linux says so
+        while text := os.read(screen, 2**16).decode(errors="replace"):
+            yield re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", text)
+
+
+def test_a_terminal_shows_a_live_line_and_ctrl_c_ends_it_in_a_word(tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+    screen, stderr = pty.openpty()
+    process = heterophily(*TRAIN, *ENDLESS, "--json", "--out", tmp_path / "out", stderr=stderr, COLUMNS="200")
+    os.close(stderr)
+    rescue = Timer(120, process.kill)
+    rescue.start()
+    seen, told = "", False
+    for text in read(screen):
+        seen += text
+        if not told and LIVE_LINE.search(seen):
+            process.send_signal(signal.SIGINT)
+            told = True
+    rescue.cancel()
+    os.close(screen)
+    out, _ = process.communicate(timeout=60)
+    assert told and process.returncode == 130
+    assert out == "" and seen.rstrip().endswith("stopped") and "Traceback" not in seen
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_log_of_long_work_has_a_last_line_only() -> None:
+    code = (  # a clock on which a second passes whenever it is read
+        "import itertools, sys; from heterophily.show import progress; from heterophily.cli import main\n"
+        "progress.time.perf_counter = itertools.count().__next__\nmain(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", code, *TRAIN, "--split", "all", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert json.loads(done.stdout)["dataset"] == "synthetic"
+    assert re.fullmatch(r"synthetic · 3 runs · 30 epochs in [\d:]+, \d+ a second\n", done.stderr)
+
+
+def test_openmp_is_told_to_wait_asleep_before_torch_is_loaded() -> None:
+    code = (
+        "import os, sys\n"
+        "class Witness:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'torch': print(os.environ.get('OMP_WAIT_POLICY'), flush=True)\n"
+        "sys.meta_path.insert(0, Witness())\n"
+        "from heterophily.cli import main; main(['train', 'texass'])"
+    )
+    for own, seen in ((None, "passive\n"), ("active", "active\n")):
+        settings = {k: v for k, v in os.environ.items() if k != "OMP_WAIT_POLICY"}
+        settings |= {"OMP_NUM_THREADS": "1"} | ({"OMP_WAIT_POLICY": own} if own else {})
+        done = subprocess.run([sys.executable, "-c", code], env=settings, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, seen)
 
 
 def test_every_model_can_be_asked_for(ask: Ask) -> None:

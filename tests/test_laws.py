@@ -24,7 +24,7 @@ every_model = pytest.mark.parametrize("model", MODELS)
 VARIANTS: list[dict[str, Any]] = [
     {"learning_rate": 0.03, "learning_rate_init": 0.01, "dropout": 0.2},
     {"learning_rate": 0.003, "weight_decay": 0.0, "dropout": 0.7, "rescale": 0.8, "tpc_weight": 10.0},
-    {"weight_decay": 0.01, "input_dropout": 0.5, "rescale": 1.2, "temperature": 0.1, "patience": 2},
+    {"weight_decay": 0.01, "input_dropout": 0.5, "rescale": 1.2, "temperature": 0.1, "patience": 1},
 ]
 
 

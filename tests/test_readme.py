@@ -1,4 +1,4 @@
-"""The README keeps its word: its blocks run, the make targets and files it names exist."""
+"""The README and the pages in docs keep their word: their blocks run, what they name exists."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
+BLOCKS = [
+    (page.name, *block)
+    for page, text in TEXTS.items()
+    for block in re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+]
 SET_UP = ("make", "pip")  # changes the machine, so it is not run here
 
 
-def blocks(language: str) -> list[str]:
-    return [text for name, text in BLOCKS if name == language]
+def blocks(language: str, page: str | None = None) -> list[str]:
+    return [text for name, kind, text in BLOCKS if kind == language and page in (None, name)]
 
 
 def run(command: list[str], folder: Path) -> str:
@@ -47,11 +52,17 @@ def test_the_make_targets_exist() -> None:
     assert {"demo", "test"} <= named <= targets
 
 
-def test_the_files_it_links_to_exist() -> None:
-    for target in re.findall(r"\]\((?!http)([^)]+)\)", README):
-        assert (ROOT / target).exists(), f"README.md links to {target}, which is not there"
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_files_it_links_to_exist(page: Path) -> None:
+    for target in re.findall(r"\]\((?!http)([^)]+)\)", TEXTS[page]):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    for page in PAGES[1:]:
+        assert f"](docs/{page.name})" in TEXTS[PAGES[0]]
 
 
 def test_every_block_is_of_a_kind_that_is_checked() -> None:
-    assert {language for language, _ in BLOCKS} <= {"python", "bash", "console"}
-    assert blocks("python") and blocks("bash")
+    assert {language for _, language, _ in BLOCKS} <= {"python", "bash", "console"}
+    assert blocks("python", "README.md") and blocks("bash", "README.md")

@@ -23,8 +23,8 @@ def test_every_packaged_recipe_fits_its_model_and_names_a_dataset(file: Path) ->
 
 
 def test_the_estimator_takes_a_recipe_and_changes() -> None:
-    model = HDPClassifier.from_recipe("Texas", rescale=0.9, random_state=3)
-    expected = MODELS["hdp"].config.parse(recipe("hdp", "texas") | {"rescale": 0.9})
+    model = HDPClassifier.from_recipe("Cora", rescale=0.9, random_state=3)
+    expected = MODELS["hdp"].config.parse(recipe("hdp", "cora") | {"rescale": 0.9})
     assert model.config == expected
     assert model.random_state == 3
 
@@ -72,7 +72,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "model, dataset, source, sentence",
     [
-        ("hdp", "atlantis", "paper", "recipes/hdp.toml has no recipe for atlantis; it has: .*texas"),
+        ("hdp", "atlantis", "paper", "recipes/hdp.toml has no recipe for atlantis; it has: .*squirrel"),
         ("hdp", "texas", "nowhere.toml", "no recipe 'nowhere.toml'; say 'paper'"),
         ("hpd", "texas", "paper", "no model 'hpd'; did you mean 'hdp'"),
     ],

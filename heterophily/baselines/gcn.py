@@ -92,7 +92,7 @@ def gcn(graph: Graph, split: Split, config: GCNConfig, seed: int) -> Procedure:
         module = GCN(graph.num_features, config.hidden_dim, graph.num_classes, config.dropout)
     schedule = Schedule(config.learning_rate, config.weight_decay, config.epoch, config.patience)
     state = visible(graph, split) | {"x": x, "p": convolution(graph, config.directed)}
-    trained = yield Stage(module, state, loss, logits, schedule, metric=graph.metric)
+    trained = yield Stage(module, state, loss, logits, schedule, metric=graph.metric, name="GCN")
     return Outcome(module, trained)
 
 

@@ -51,7 +51,7 @@ def mlp(graph: Graph, split: Split, config: MLPConfig, seed: int) -> Procedure:
         module = MLP([x.shape[1]], config.hidden_dim, graph.num_classes, config.dropout, config.dropout)
     schedule = Schedule(config.learning_rate, config.weight_decay, config.epoch, config.patience)
     state = visible(graph, split) | {"x": x}
-    trained = yield Stage(module, state, loss, logits, schedule, metric=graph.metric)
+    trained = yield Stage(module, state, loss, logits, schedule, metric=graph.metric, name="MLP")
     return Outcome(module, trained)
 
 

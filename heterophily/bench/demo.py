@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +18,9 @@ from heterophily.training.engine import Watch
 GRAPH: dict[str, Any] = {"num_nodes": 2000, "homophily": 0.2, "seed": 0}
 """One edge in five joins nodes of one class; most others lead to the two next classes in a circle."""
 
-SETTINGS: dict[str, dict[str, Any]] = {"mlp": {}, "hdp": {"known_loops": True}}
-"""Defaults but for one: self-loops are known to be homophilous, so only other edges are estimated on."""
+
+SETTINGS: dict[str, dict[str, Any]] = {"mlp": {}, "hdp": {}}
+"""The defaults of both models."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +40,12 @@ class Demo:
         return [str(name) for name in self.graph.class_names or range(self.graph.num_classes)]
 
 
-def run_demo(device: str | torch.device = "cpu", watch: Callable[[str], Watch | None] | None = None) -> Demo:
-    """Train both models on one split; ``watch`` is asked by a model's name for somebody to watch it."""
+def run_demo(device: str | torch.device = "cpu", watch: Watch | None = None) -> Demo:
+    """Train both models on one split."""
     graph = load("synthetic", **GRAPH)
 
     def trained(model: str) -> Evaluation:
-        watcher = watch(model) if watch else None
-        return evaluate(graph, model, SETTINGS[model], [0], device=device, watch=watcher)
+        return evaluate(graph, model, SETTINGS[model], [0], device=device, watch=watch)
 
     mlp, hdp = trained("mlp"), trained("hdp")
     edges = edge_table(hdp.outcomes[0])

@@ -1,4 +1,4 @@
-"""Evaluation of a model with one setting on splits of a graph: train all, then open the test labels once."""
+"""Evaluation of a model with one setting on splits and seeds: train all, then open the test labels once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import torch
 import torch_geometric
 
 from heterophily._version import __version__
-from heterophily.config import Config
-from heterophily.graph import Graph, Split
+from heterophily.config import Config, ConfigError
+from heterophily.graph import Graph
 from heterophily.graph.graph import GraphError
 from heterophily.models import find_model
 from heterophily.stage import Outcome, Trained
@@ -24,7 +24,7 @@ from heterophily.training.runs import Run, train_runs
 from heterophily.training.seal import open_score
 
 DDOF = 1
-"""The standard deviation over splits is that of a sample: its sum of squares is divided by one less."""
+"""Standard deviations are those of a sample: the sum of squares is divided by one less than its terms."""
 
 
 class DivergedError(ValueError):
@@ -33,7 +33,7 @@ class DivergedError(ValueError):
 
 @dataclass(frozen=True)
 class SplitScore:
-    """What a run reached on one split; validation and test are fractions."""
+    """What a run reached on one split from one seed; validation and test are fractions."""
 
     split: int
     """Position of the split in the graph."""
@@ -47,28 +47,36 @@ class SplitScore:
     """The initial assignment, if the model has one."""
     details: Mapping[str, float] = field(default_factory=dict)
     """What else the model found, such as the estimated homophily."""
+    seed: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as it stands in result.json."""
-        row: dict[str, Any] = {
-            name: getattr(self, name) for name in ("split", "validation", "test", "epochs", "seconds")
-        }
+        names = ("split", "validation", "test", "epochs", "seconds", "seed")
+        row: dict[str, Any] = {name: getattr(self, name) for name in names}
         if self.initial is not None:
             row["initial"] = self.initial.to_json()
-            del row["initial"]["split"]
+            del row["initial"]["split"], row["initial"]["seed"]
         return row | dict(self.details)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """One model with one setting on some splits of a graph: a cell of a results table."""
+    """One model with one setting on some splits of a graph: a cell of a results table.
+
+    Where each split was trained from several seeds, ``std`` is that of the splits' means: two runs on one
+    split are no two independent samples of what another split would give, and a spread over all runs
+    would pretend they were. What the seed alone does is ``std_seeds``. A single run on a new split is
+    spread by sqrt(std² + (1 - 1 / seeds) · std_seeds²), which is what tables of one run per split show.
+    """
 
     model: str
     dataset: str
     metric: str
     splits: tuple[SplitScore, ...]
+    """One row per run: every seed of the first split, then of the next."""
     config: Config
     seed: int
+    """The first seed."""
     device: str
     seconds: float
     """From the first line of the preparation to the last score."""
@@ -76,16 +84,43 @@ class Evaluation:
     """The trained runs, in the order of ``splits``; they stay out of the JSON."""
     graph_options: Mapping[str, Any] = field(default_factory=dict)
     """What a synthetic graph was drawn with, where it was not the defaults."""
+    seeds: int = 1
+    """How many seeds each split was trained from: ``seed``, ``seed + 1`` and so on."""
+
+    @property
+    def by_split(self) -> dict[int, list[SplitScore]]:
+        """The runs of each split, by its position."""
+        found: dict[int, list[SplitScore]] = {}
+        for score in self.splits:
+            found.setdefault(score.split, []).append(score)
+        return found
 
     @property
     def mean(self) -> float:
-        """Mean test score over the splits."""
+        """Mean test score over all runs."""
         return float(np.mean([s.test for s in self.splits]))
 
     @property
     def std(self) -> float | None:
-        """Standard deviation of the test score over the splits (ddof 1); None for a single split."""
-        return float(np.std([s.test for s in self.splits], ddof=DDOF)) if len(self.splits) > 1 else None
+        """Standard deviation (ddof 1) of the test score over what ``std_over`` says; None for one run."""
+        if self.std_over == "splits":
+            return float(
+                np.std([np.mean([s.test for s in runs]) for runs in self.by_split.values()], ddof=DDOF)
+            )
+        return self.std_seeds
+
+    @property
+    def std_over(self) -> str | None:
+        """What ``std`` is over: "splits", each the mean of its seeds; "seeds" of a single split; None."""
+        return "splits" if len(self.by_split) > 1 else "seeds" if self.seeds > 1 else None
+
+    @property
+    def std_seeds(self) -> float | None:
+        """Standard deviation over the seeds of a split, pooled over the splits; None for a single seed."""
+        if self.seeds == 1:
+            return None
+        variances = [np.var([s.test for s in runs], ddof=DDOF) for runs in self.by_split.values()]
+        return float(np.sqrt(np.mean(variances)))
 
     def to_json(self) -> dict[str, Any]:
         """Return everything a reader of the result needs, fit for JSON; scores are fractions."""
@@ -96,8 +131,11 @@ class Evaluation:
             "splits": [score.to_json() for score in self.splits],
             "mean": self.mean,
             "std": self.std,
+            "std_over": self.std_over,
+            "std_seeds": self.std_seeds,
             "ddof": DDOF,
             "seed": self.seed,
+            "seeds": self.seeds,
             "config": self.config.to_dict(),
             "graph": dict(self.graph_options),
             "device": self.device,
@@ -114,32 +152,33 @@ def evaluate(
     seed: int = 0,
     device: str | torch.device = "cpu",
     watch: Watch | None = None,
+    seeds: int = 1,
 ) -> Evaluation:
     """Train a model on some splits of a graph, by default all, and score each on its test nodes.
 
     ``config`` is the model's, or a mapping of settings; what it leaves out has its default. Every split
-    is trained from the same seed. Test labels are read when all training is over, and for the scores only.
+    is trained from the same ``seeds`` seeds: ``seed``, ``seed + 1`` and so on. All these runs are handed
+    to the engine together. Test labels are read when all training is over, and for the scores only.
     """
     start = time.perf_counter()
     found = find_model(model)
     if not isinstance(config, Config):
         config = found.config.parse(config or {})
+    if seeds < 1:
+        raise ConfigError(f"seeds is {seeds}; it says how many seeds each split is trained from, 1 or more")
     positions = [_position(graph, key) for key in splits] if splits is not None else range(len(graph.splits))
     if not positions:
         raise GraphError(f"{graph.name} has no splits to train on; make some with graph.with_splits(...)")
-    chosen = [graph.splits[i] for i in positions]
-    for split in chosen:
+    for split in (graph.splits[i] for i in positions):
         for part, mask in split.parts():
             if not mask.any():
                 raise GraphError(f"split {split.name!r} has no {part} node, so nothing can be scored on it")
 
     device = torch.device(device)
-    runs = [Run(found.name, config, split, seed) for split in chosen]
+    every = [(position, seed + i) for position in positions for i in range(seeds)]
+    runs = [Run(found.name, config, graph.splits[position], each) for position, each in every]
     outcomes = train_runs(graph, runs, device, watch=watch)
-    scores = tuple(
-        _score(graph, split, position, outcome)
-        for split, position, outcome in zip(chosen, positions, outcomes)
-    )
+    scores = tuple(_score(graph, *where, outcome) for where, outcome in zip(every, outcomes))
     return Evaluation(
         model=found.name,
         dataset=graph.name,
@@ -150,6 +189,7 @@ def evaluate(
         device=_device_name(device),
         seconds=time.perf_counter() - start,
         outcomes=tuple(outcomes),
+        seeds=seeds,
     )
 
 
@@ -164,15 +204,17 @@ def versions() -> dict[str, str]:
     }
 
 
-def _score(graph: Graph, split: Split, position: int, outcome: Outcome) -> SplitScore:
+def _score(graph: Graph, position: int, seed: int, outcome: Outcome) -> SplitScore:
+    split = graph.splits[position]
+
     def one(trained: Trained, **more: Any) -> SplitScore:
         if not math.isfinite(trained.validation_loss):
             raise DivergedError(
-                f"on split {position} of {graph.name} no epoch gave a finite validation loss; "
-                "lower the learning rate or check the scale of the features"
+                f"on split {position} of {graph.name} from seed {seed} no epoch gave a finite validation "
+                "loss; lower the learning rate or check the scale of the features"
             )
         test = open_score(graph, split, trained.logits)
-        values = {"seconds": trained.seconds} | more
+        values = {"seconds": trained.seconds, "seed": seed} | more
         return SplitScore(position, trained.validation, test, trained.epochs, **values)
 
     if outcome.initial is None:

@@ -26,8 +26,8 @@ class OutputError(ValueError):
 def save(folder: str | os.PathLike[str], evaluation: Evaluation, graph: Graph) -> list[Path]:
     """Write an evaluation into a folder, over an earlier one as a whole; return the files written.
 
-    ``result.json`` is what ``--json`` prints. ``predictions.csv`` has a row per split and node.
-    ``edges.csv`` has a row per edge of E' with its verdict, for HDP and on the first split only (with
+    ``result.json`` is what ``--json`` prints. ``predictions.csv`` has a row per run and node.
+    ``edges.csv`` has a row per edge of E' with its verdict, for HDP and of the first run only (with
     ten splits it would often be the largest file by far).
     """
     results_folder(folder)
@@ -35,6 +35,7 @@ def save(folder: str | os.PathLike[str], evaluation: Evaluation, graph: Graph) -
     files["predictions.csv"] = predictions(evaluation, graph).to_csv(index=False, float_format="%.6g")
     if (edges := edge_table(evaluation.outcomes[0])) is not None:
         edges.insert(0, "split", evaluation.splits[0].split)
+        edges.insert(1, "seed", evaluation.splits[0].seed)
         files["edges.csv"] = edges.to_csv(index=False, float_format="%.9g")
     files["result.json"] = to_text(evaluation.to_json())
     return write_files(folder, files)
@@ -46,7 +47,7 @@ def to_text(content: Mapping[str, Any]) -> str:
 
 
 def predictions(evaluation: Evaluation, graph: Graph) -> pd.DataFrame:
-    """Return one row per split and node: its part in the split, label, prediction and probabilities.
+    """Return one row per split, seed and node: its part in the split, label, prediction and probabilities.
 
     ``part`` is train, validation, test or none; ``label`` is empty for an unlabelled node;
     ``probability`` is that of the predicted class, and ``p_...`` has one column for each class.
@@ -63,6 +64,7 @@ def predictions(evaluation: Evaluation, graph: Graph) -> pd.DataFrame:
         names = [name for name, _ in graph.splits[score.split].parts()]
         head = {
             "split": score.split,
+            "seed": score.seed,
             "node": np.arange(graph.num_nodes),
             "part": np.select(masks, names, "none"),
             "label": label,

@@ -79,6 +79,7 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
         renewed=("parts", "trust"),
         bar=initial.validation,
         metric=graph.metric,
+        name="HDP",
     )
     return Outcome(
         module, trained, initial, {"homophily": ratio, "estimated_homophily": config.rescale * ratio}
@@ -112,6 +113,8 @@ def refresh(state: State, new: Tensor) -> tuple[State, dict[str, Tensor]]:
         "changed_edges": (parts.is_homophilous != old.is_homophilous).sum(),
         "trusted": trust.trusted.sum(),
         "threshold": parts.threshold,
+        "estimated_homophily": state["count"] / state["edges"].size,  # ĥ, which sets the partition
+        "expected_homophily": parts.probability.mean(),  # what Z believes
     }
     return {"parts": parts, "trust": trust}, notes
 
@@ -141,6 +144,7 @@ def initial_stage(graph: Graph, split: Split, config: HDPConfig, seed: int) -> S
         schedule=Schedule(config.learning_rate_init, config.weight_decay_init, epochs, config.patience_init),
         metric=graph.metric,
         key=initial_key(graph, split, config, seed),
+        name="initial assignment",
     )
 
 

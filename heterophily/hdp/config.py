@@ -14,9 +14,9 @@ InitialFeatures = Literal["x", "nb", "str", "x+nb", "x+str", "nb+str", "x+nb+str
 class HDPConfig(Config):
     """Every choice HDP leaves open: the paper's Table 2 first, its silences below it."""
 
-    learning_rate_init: Annotated[Rate, Choice(0.001, 0.003, 0.01, 0.03)] = 0.003
+    learning_rate_init: Annotated[Rate, Choice(0.001, 0.003, 0.01, 0.03)] = 0.01
     """Learning rate of the initial assignment."""
-    weight_decay_init: Annotated[float, Choice(0.0, 1e-5, 5e-5, 1e-4, 5e-4, 0.001, 0.005)] = 5e-4
+    weight_decay_init: Annotated[float, Choice(0.0, 1e-5, 5e-5, 1e-4, 5e-4, 0.001, 0.005)] = 0.001
     """Weight decay (L2, as in Adam) of the initial assignment."""
     epoch_init: Annotated[Count, Choice(500, 1000)] = 500
     """Most epochs of the initial assignment."""
@@ -28,9 +28,9 @@ class HDPConfig(Config):
     """Hidden width of both MLPs."""
     embedding_dim: Count = 128
     """D: width of the ego representation."""
-    learning_rate: Annotated[Rate, Choice(0.0003, 0.001, 0.003, 0.01, 0.03)] = 0.003
+    learning_rate: Annotated[Rate, Choice(0.0003, 0.001, 0.003, 0.01, 0.03)] = 0.01
     """Learning rate of the main training."""
-    weight_decay: Annotated[float, Choice(0.0, 5e-6, 5e-5, 5e-4, 0.001, 0.005, 0.01)] = 5e-4
+    weight_decay: Annotated[float, Choice(0.0, 5e-6, 5e-5, 5e-4, 0.001, 0.005, 0.01)] = 0.005
     """Weight decay (L2, as in Adam) of the main training."""
     epoch: Count = 2000
     """Most epochs of the main training."""
@@ -48,7 +48,7 @@ class HDPConfig(Config):
     """κ of Eq. 8: steps of the random walk of the structural encoding."""
     layers_hm: Annotated[int, Integer(0, 8)] = 2
     """l^hm of Eq. 17: message passing layers of the homophilous representation."""
-    layers_ht: Annotated[int, Integer(0, 8)] = 2
+    layers_ht: Annotated[int, Integer(0, 8)] = 1
     """l^ht of Eq. 16: message passing layers of the heterophilous representation."""
 
     initial_features: Annotated[
@@ -65,13 +65,13 @@ class HDPConfig(Config):
     """Dropout on the hidden layer of the initial assignment."""
     input_dropout_init: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7)] = 0.0
     """Dropout on the features of the initial assignment."""
-    dropout: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7)] = 0.5
+    dropout: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7)] = 0.7
     """Dropout on the hidden layer of the ego representation (Eq. 9) and before the classifier (Eq. 19)."""
     input_dropout: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7)] = 0.0
     """Dropout on [X ‖ X^str] of the ego representation."""
     sharpness: Rate = 1.0
     """Multiplies the logits before the softmax whose products make P (Eq. 3); above 1 nears hard labels."""
-    known_loops: bool = False
+    known_loops: bool = True
     """Count self-loops of E' as homophilous, which they are, and estimate h' on the other edges only."""
     tpc_sum: bool = False
     """Sum the contrastive loss over the trust set as Eq. 27 is printed, instead of its mean."""

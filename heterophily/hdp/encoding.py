@@ -55,7 +55,7 @@ def scaled(x_str: Features, length: float) -> Features:
     """Scale X^str so that its rows have the given mean length; 0 leaves it alone.
 
     Landing probabilities are about 1 / degree, far too small for an MLP at the paper's learning
-    rates: on Squirrel the scale alone decides five points of accuracy.
+    rates; the paper does not say how it scales them.
     """
     val = x_str if isinstance(x_str, Tensor) else x_str.val
     if length == 0 or val.numel() == 0:

@@ -1,13 +1,15 @@
-"""A training as it goes: a live line in a terminal, now and then a plain line in a log."""
+"""A training as it goes: one live line in a terminal, nothing in a log but a last line."""
 
 from __future__ import annotations
 
+import math
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -17,37 +19,51 @@ from heterophily.training.engine import Progress as Epoch
 
 PATIENCE = 2.0
 """Seconds that may pass in silence."""
-PAUSE = 10.0
-"""Seconds between two lines of a log."""
+PAUSE = 0.1
+"""Seconds between two drawings of the live line."""
+WINDOW = 5.0
+"""Seconds over which the pace is measured."""
+
+
+class Mark(NamedTuple):
+    """What was done of a stage by a moment."""
+
+    time: float
+    epochs: int
+    run_epochs: int
 
 
 class Follow:
     """Watches ``runs`` runs: called after each epoch, it shows how far they are.
 
-    The engine trains the stages of all runs, then their next stages, in one batch or in several; a batch
-    is over when no run of it is alive.
+    The engine trains the first stage of all runs, then the next, in one batch or in several; a batch is
+    over when no run of it is alive.
     """
 
     def __init__(self, console: Console, title: str, runs: int = 1):
-        self.console = console
+        self.console, self.title, self.runs = console, title, runs
         self.start = time.perf_counter()
-        self.next_line = self.start + PATIENCE
+        self.run_epochs = 0
+        """Of all stages, in batches that are over."""
         self.live: Progress | None = None
-        self.next(title, runs)
+        self._begin("")
 
-    def next(self, title: str, runs: int = 1) -> Self:
-        """Begin with other runs; the clock goes on."""
-        self.title, self.runs, self.stage, self.finished = title, runs, 1, 0
-        return self
+    def _begin(self, stage: str) -> None:
+        """Start counting a stage."""
+        self.stage, self.best = stage, -1.0
+        self.finished, self.before = 0, Mark(0.0, 0, 0)  # runs and work of the batches that are over
+        self.marks: deque[Mark] = deque()
+        self.next_drawing = 0.0
 
     def __enter__(self) -> Self:
         if self.console.is_terminal:
-            # Where the terminal is narrow, the end of the words is what is cut.
-            words = TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True))
-            columns = SpinnerColumn(), BarColumn(6), TimeElapsedColumn(), words
-            self.live = Progress(*columns, console=self.console, transient=True, expand=True)
+            words = TextColumn("{task.description}", table_column=Column(ratio=1))  # wrapped, not cut
+            bar = (SpinnerColumn(), BarColumn(8)) if self.console.width >= 100 else ()
+            self.live = Progress(
+                *bar, TimeElapsedColumn(), words, console=self.console, transient=True, expand=True
+            )
             self.live.start()
-            self.task = self.live.add_task(f"{self.title} · preparing", total=self.runs)
+            self.task = self.live.add_task(f"{self.title} · preparing", total=None)
         return self
 
     def __exit__(
@@ -58,23 +74,65 @@ class Follow:
 
     def __call__(self, epoch: Epoch) -> None:
         """Take note of an epoch."""
-        done = self.finished + epoch.runs - epoch.alive
-        now = time.perf_counter()
-        if self.live is not None:
-            self.live.update(self.task, description=self.line(epoch), completed=done)
-        elif now >= self.next_line:
-            self.console.print(f"{self.line(epoch)} · {now - self.start:.0f} s", soft_wrap=True)
-            self.next_line = now + PAUSE
+        if epoch.stage != self.stage or self.finished >= self.runs:
+            self._begin(epoch.stage)
+        now, before = time.perf_counter(), self.before
+        self.best = max(self.best, epoch.best)
+        mark = Mark(now, before.epochs + epoch.epoch, before.run_epochs + epoch.run_epochs)
+        if self.marks and mark.epochs <= self.marks[-1].epochs:
+            self.marks.clear()  # the batch ran out of memory and began anew, smaller
+        self.marks.append(mark)
+        while self.marks[0].time < now - WINDOW and len(self.marks) > 2:
+            self.marks.popleft()
+        if self.live is not None and (now >= self.next_drawing or not epoch.alive):
+            done, left = self.marks[-1].epochs, self.epochs_left(epoch)
+            self.live.update(self.task, description=self.line(epoch), completed=done, total=done + left)
+            self.next_drawing = now + PAUSE
         if not epoch.alive:
-            self.finished = done
-        if self.finished >= self.runs:
-            self.stage, self.finished = self.stage + 1, 0
+            self.finished += epoch.runs
+            self.before = self.marks[-1]
+            self.run_epochs += epoch.run_epochs
+
+    def epochs_left(self, epoch: Epoch) -> int:
+        """Return how many epochs all batches of the stage may still take; who stops early is unknown."""
+        waiting = max(self.runs - self.finished - epoch.runs, 0)
+        rest = epoch.last - epoch.epoch if epoch.alive else 0
+        return rest + math.ceil(waiting / epoch.runs) * epoch.last
 
     def line(self, epoch: Epoch) -> str:
-        """Say where the runs stand: the best validation score is that of the runs now in training."""
-        done = self.finished + epoch.runs - epoch.alive
-        runs = f" · {epoch.alive} alive, {done}/{self.runs} done" if self.runs > 1 else ""
-        return f"{self.title} · stage {self.stage} · epoch {epoch.epoch} · best {100 * epoch.best:.1f}{runs}"
+        """Say where the runs stand; the pace is that of the last seconds, the time left a bound."""
+        parts = [self.title, self.stage]
+        if self.runs > 1:
+            alive = self.runs - self.finished - (epoch.runs - epoch.alive)
+            turns = f", {epoch.runs} at a time" if epoch.runs < self.runs else ""
+            parts.append(f"{alive}/{self.runs} runs alive{turns}")
+        parts.append(f"epoch {epoch.epoch:,}/{epoch.last:,}")
+        first, last = self.marks[0], self.marks[-1]
+        passed = last.time - first.time
+        if passed > 0:
+            parts.append(f"{(last.run_epochs - first.run_epochs) / passed:,.0f} run-epochs/s")
+        if self.best >= 0:
+            parts.append(f"best validation {100 * self.best:.1f}")
+        if passed > 0:
+            seconds = self.epochs_left(epoch) * passed / (last.epochs - first.epochs)
+            parts.append(f"at most {clock(seconds)} left in stage")
+        return " · ".join(parts)
+
+    def last_line(self) -> str | None:
+        """Say what was done in how long; None where it took too little time to speak of."""
+        seconds = time.perf_counter() - self.start
+        if seconds < PATIENCE:
+            return None
+        runs = f"{self.runs} runs" if self.runs > 1 else "1 run"
+        pace = f"{self.run_epochs:,} epochs in {clock(seconds)}, {self.run_epochs / seconds:,.0f} a second"
+        return f"{self.title} · {runs} · {pace}"
+
+
+def clock(seconds: float) -> str:
+    """Return seconds, rounded up, as 1:05 or 2:00:00."""
+    minutes, rest = divmod(math.ceil(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 @contextmanager

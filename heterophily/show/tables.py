@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping
+from statistics import mean, stdev
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -25,24 +26,40 @@ def percent(fraction: float) -> str:
 
 
 def evaluation_table(evaluation: Evaluation) -> Table:
-    """Return one row per split; with the initial assignment where the model has one."""
-    initial = any(score.initial for score in evaluation.splits)
+    """Return one row per split; with the initial assignment where the model has one.
+
+    Of several seeds it shows the means, how far they lie apart on the test nodes, and the seconds of all.
+    """
+    several = evaluation.seeds > 1
     title = f"{evaluation.dataset} · {MODELS[evaluation.model].title} · {METRICS[evaluation.metric]} in %"
-    first = ["initial\nvalidation", "initial\ntest"] if initial else []
-    table = _table(title, ["split", *first, "validation", "test", "epochs", "seconds"])
-    for score in evaluation.splits:
-        start = [percent(score.initial.validation), percent(score.initial.test)] if score.initial else []
-        end = [percent(score.validation), percent(score.test), f"{score.epochs:,}", f"{score.seconds:.1f}"]
-        table.add_row(str(score.split), *start, *end)
+    title += f", means of {evaluation.seeds} seeds" if several else ""
+    initial = any(score.initial for score in evaluation.splits)
+    columns = ["split", *(["initial\nvalidation", "initial\ntest"] if initial else []), "validation", "test"]
+    table = _table(title, [*columns, *(["± over\nseeds"] if several else []), "epochs", "seconds"])
+    for split, runs in evaluation.by_split.items():
+        first = [run.initial for run in runs if run.initial]
+        scores = [mean(r.validation for r in first), mean(r.test for r in first)] if first else []
+        tests = [run.test for run in runs]
+        scores += [mean(run.validation for run in runs), mean(tests), *([stdev(tests)] if several else [])]
+        epochs, seconds = mean(run.epochs for run in runs), sum(run.seconds for run in runs)
+        table.add_row(str(split), *map(percent, scores), f"{epochs:,.0f}", f"{seconds:.1f}")
     return table
 
 
 def summary(evaluation: Evaluation) -> str:
     """Return the line to remember: the mean over splits and how far they lie apart."""
     name = f"{evaluation.dataset} · {MODELS[evaluation.model].title} · {METRICS[evaluation.metric]}"
+    splits, seeds = list(evaluation.by_split), evaluation.seeds
     if evaluation.std is None:
-        return f"{name} {percent(evaluation.mean)} (split {evaluation.splits[0].split} alone)"
-    spread = f"mean ± std over {len(evaluation.splits)} splits"
+        return f"{name} {percent(evaluation.mean)} (split {splits[0]} alone)"
+    spread = "mean ± std over "
+    if evaluation.std_over == "seeds":
+        spread += f"{seeds} seeds, split {splits[0]} alone"
+    else:
+        spread += f"{len(splits)} splits"
+        if evaluation.std_seeds is not None:
+            apart = percent(evaluation.std_seeds)
+            spread += f", each the mean of {seeds} seeds; ± {apart} over the seeds of a split"
     return f"{name} {percent(evaluation.mean)} ± {percent(evaluation.std)} ({spread})"
 
 

@@ -26,15 +26,26 @@ from heterophily.training.stacking import Stacked
 
 Named = dict[str, Tensor]
 
+GONE = -1
+"""Stands in the history for a run that was done before the epoch."""
+
 
 @dataclass(frozen=True)
 class Progress:
-    """What a watcher of a training is told after each epoch."""
+    """What a watcher of a training is told of its batch after each epoch; nothing waits for a device."""
 
+    stage: str
     runs: int
+    """Runs that the batch began with."""
     alive: int
+    """Runs still in training."""
     epoch: int
+    last: int
+    """The epoch in which the last run ends at the latest; patience can only bring it nearer."""
+    run_epochs: int
+    """Epochs done so far, added up over the runs."""
     best: float
+    """Best validation score of any run so far; -1 before there is one."""
 
 
 Watch = Callable[[Progress], None]
@@ -44,8 +55,7 @@ class Verdict(NamedTuple):
     """What an epoch computed, one row per run."""
 
     logits: Tensor  # (R, N, K)
-    score: Tensor  # (R,) on validation
-    flags: Tensor  # (3, R): better than all before, above the bar, done
+    news: Tensor  # (4, R) for the host: better than all before, above the bar, done; the validation score
     figures: Tensor  # (F, R), named by `Batch.names`
 
 
@@ -64,22 +74,23 @@ class Record:
         self.score = per_run([-1.0] * runs)
         self.loss = per_run([torch.inf] * runs)
         self.best_epoch = per_run([0] * runs, torch.int64)
+        self.done = per_run([False] * runs, torch.bool)
 
     def update(self, score: Tensor, loss: Tensor) -> Tensor:
-        """Take in the validation score and loss of an epoch; return the flags of a `Verdict`."""
-        sound = loss.isfinite()
-        better = ((score > self.score) | ((score == self.score) & (loss < self.loss))) & sound
-        improved = (score > self.bar) & sound
+        """Take in the validation score and loss of an epoch; return the flags of `Verdict.news`."""
+        counts = loss.isfinite() & ~self.done
+        better = ((score > self.score) | ((score == self.score) & (loss < self.loss))) & counts
+        improved = (score > self.bar) & counts
         self.score.copy_(torch.where(better, score, self.score))
         self.loss.copy_(torch.where(better, loss, self.loss))
         self.best_epoch.copy_(torch.where(better, self.epoch, self.best_epoch))
         self.bar.copy_(torch.where(improved, score, self.bar))
-        done = (self.epoch - self.best_epoch >= self.patience) | (self.epoch >= self.last)
-        return torch.stack([better, improved, done])
+        self.done |= (self.epoch - self.best_epoch >= self.patience) | (self.epoch >= self.last)
+        return torch.stack([better, improved, self.done])
 
     def keep(self, rows: Tensor) -> None:
         """Go on with some of the runs."""
-        for name in ("last", "patience", "bar", "score", "loss", "best_epoch"):
+        for name in ("last", "patience", "bar", "score", "loss", "best_epoch", "done"):
             setattr(self, name, getattr(self, name)[rows])
 
 
@@ -95,6 +106,7 @@ class Batch:
         device: torch.device,
         dtype: torch.dtype = torch.float32,
         capture: bool | None = None,
+        leave: float | None = None,
     ):
         self.stages, self.stage, self.device = stages, stages[0], device
         self.skeleton = copy.deepcopy(self.stage.module).to(device=device, dtype=dtype)
@@ -109,9 +121,13 @@ class Batch:
         self.kept_state = self.state.select(self.stage.renewed)
         self.kept_logits: Tensor | None = None
         self.ended: dict[int, tuple[float, float, int]] = {}
+        self.last, self.run_epochs, self.best = max(s.schedule.epochs for s in stages), 0, -1.0
+        self.lingering: set[int] = set()  # rows of runs that are done but still in the batch
         self.names: list[str] = []
         self.history: list[tuple[list[int], Tensor, Named]] = []
         self.capture = device.type == "cuda" if capture is None else capture
+        # A captured epoch is made anew when runs leave, so they wait until an eighth of the batch is done.
+        self.leave = leave if leave is not None else self.capture / 8
         self.captured: tuple[torch.cuda.CUDAGraph, Verdict] | None = None
         self.warm = False
 
@@ -123,9 +139,20 @@ class Batch:
         while self.ids:
             self.epoch()
             if watch:
-                epoch, best = len(self.history), max(score for score, _, _ in self._standing())
-                watch(Progress(len(self.stages), len(self.ids), epoch, best))
+                watch(self.progress())
         return self._results(time.perf_counter() - start)
+
+    def progress(self) -> Progress:
+        """Say how far the batch has come, from what the host knows already."""
+        return Progress(
+            stage=self.stage.name,
+            runs=len(self.stages),
+            alive=len(self.ids) - len(self.lingering),
+            epoch=len(self.history),
+            last=self.last,
+            run_epochs=self.run_epochs,
+            best=self.best,
+        )
 
     def epoch(self) -> None:
         """Train and judge one epoch, then act on the verdict."""
@@ -166,7 +193,8 @@ class Batch:
         figures = parts | {"train": fitted, "validation": score, "validation_loss": loss}
         self.names = list(figures)
         flags = self.record.update(score, loss)
-        return Verdict(logits, score, flags, torch.stack([figure.double() for figure in figures.values()]))
+        news = torch.cat([flags.double(), score.double().unsqueeze(0)])
+        return Verdict(logits, news, torch.stack([figure.double() for figure in figures.values()]))
 
     def _each(self, function: Callable[[Network, State], Any], params: Named) -> Any:
         """Call ``function(network, state)`` for every run; results get a leading axis of runs."""
@@ -179,15 +207,20 @@ class Batch:
     @torch.no_grad()
     def _act(self, verdict: Verdict) -> None:
         """Keep what is best, refresh what improved, let go what is done."""
-        better, improved, done = (flag.nonzero().flatten() for flag in verdict.flags.cpu())  # the one wait
+        *flags, score = verdict.news.cpu()  # the one wait
+        better, improved, done = (flag.nonzero().flatten() for flag in flags)
         if self.kept_logits is None:
             self.kept_logits = verdict.logits.clone()
         if len(better):
             self._keep(better, verdict.logits)
+            self.best = max(self.best, *score[better].tolist())
         notes = self._refresh(improved, verdict.logits) if len(improved) and self.stage.refresh else {}
-        self.history.append((self.ids, verdict.figures.clone(), notes))
-        if len(done):
-            self._let_go(done)
+        training = [GONE if row in self.lingering else i for row, i in enumerate(self.ids)]
+        self.history.append((training, verdict.figures.clone(), notes))
+        self.run_epochs += len(training) - len(self.lingering)
+        self.lingering = set(done.tolist())
+        if len(done) and len(done) >= self.leave * len(self.ids):
+            self._let_go()
 
     def _keep(self, rows: Tensor, logits: Tensor) -> None:
         ids = torch.tensor([self.ids[row] for row in rows.tolist()], device=self.device)
@@ -208,14 +241,9 @@ class Batch:
         blank = torch.full((len(self.ids),), torch.nan, dtype=torch.float64, device=self.device)
         return {name: blank.index_put((rows,), note.double()) for name, note in notes.items()}
 
-    def _standing(self) -> list[tuple[float, float, int]]:
-        record = self.record
-        now = zip(record.score.tolist(), record.loss.tolist(), record.best_epoch.tolist(), strict=True)
-        return [*self.ended.values(), *now]
-
-    def _let_go(self, done: Tensor) -> None:
+    def _let_go(self) -> None:
         """Finished runs leave the batch; the captured epoch no longer fits."""
-        gone = set(done.tolist())
+        gone, self.lingering = self.lingering, set()
         record = self.record
         score, loss, best = record.score.tolist(), record.loss.tolist(), record.best_epoch.tolist()
         for row in gone:
@@ -266,6 +294,7 @@ def _curves(
         columns += [notes[name].tolist() if name in notes else [torch.nan] * len(ids) for name in noted]
         for name, column in zip([*names, *noted], columns, strict=True):
             for i, value in zip(ids, column, strict=True):
-                curves[i][name].append(value)
+                if i != GONE:
+                    curves[i][name].append(value)
     never = [{name for name in noted if all(map(math.isnan, curve[name]))} for curve in curves]
     return [{n: c for n, c in curve.items() if n not in gone} for curve, gone in zip(curves, never)]

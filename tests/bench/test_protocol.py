@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from heterophily.bench import Evaluation, evaluate
+from heterophily.bench import Evaluation, SplitScore, evaluate, protocol
 from heterophily.bench.protocol import DivergedError
 from heterophily.config import ConfigError
 from heterophily.graph import Graph, Split
 from heterophily.graph.graph import GraphError
+from heterophily.stage import Outcome
 from heterophily.training.engine import Progress
+from heterophily.training.runs import Run, train_runs
 from tests.tiny import tiny_config, tiny_graph
 
 
@@ -52,17 +56,75 @@ def test_mean_and_std_are_those_of_a_sample() -> None:
     assert alone.std is None and alone.mean == alone.splits[0].test
 
 
+@cache
+def over_seeds() -> Evaluation:
+    return evaluate(tiny_graph(), "mlp", tiny_config("mlp"), [2, 0], seed=5, seeds=3)
+
+
+def test_every_split_is_trained_from_every_seed() -> None:
+    rows = over_seeds().splits
+    assert [(row.split, row.seed) for row in rows] == [(2, 5), (2, 6), (2, 7), (0, 5), (0, 6), (0, 7)]
+    alone = evaluate(tiny_graph(), "mlp", tiny_config("mlp"), [0], seed=6)
+    assert alone.splits[0].test == rows[4].test
+    logits = [evaluation.outcomes[i].trained.logits for evaluation, i in ((alone, 0), (over_seeds(), 4))]
+    torch.testing.assert_close(*logits, rtol=0, atol=1e-4)
+
+
+def test_all_splits_and_seeds_go_to_the_engine_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def counted(graph: Graph, runs: list[Run], *args: Any, **more: Any) -> list[Outcome]:
+        calls.append([(run.split, run.seed) for run in runs])
+        return train_runs(graph, runs, *args, **more)
+
+    monkeypatch.setattr(protocol, "train_runs", counted)
+    evaluate(tiny_graph(), "mlp", tiny_config("mlp"), seeds=4)
+    assert calls == [[(split, seed) for split in tiny_graph().splits for seed in range(4)]]
+
+
+def test_the_std_is_over_splits_each_the_mean_of_its_seeds() -> None:
+    evaluation = over_seeds()
+    tests = np.array([row.test for row in evaluation.splits]).reshape(2, 3)
+    assert evaluation.std_over == "splits"
+    assert evaluation.mean == pytest.approx(tests.mean())
+    assert evaluation.std == pytest.approx(tests.mean(1).std(ddof=1))
+    assert evaluation.std_seeds == pytest.approx(np.sqrt(tests.var(1, ddof=1).mean()))
+
+
+def test_on_one_split_the_std_is_over_seeds_and_a_single_run_has_none() -> None:
+    evaluation = evaluate(tiny_graph(), "mlp", tiny_config("mlp"), [1], seeds=3)
+    assert evaluation.std_over == "seeds"
+    assert evaluation.std == evaluation.std_seeds
+    assert evaluation.std == pytest.approx(np.std([row.test for row in evaluation.splits], ddof=1))
+    single = evaluate(tiny_graph(), "mlp", tiny_config("mlp"), [1])
+    assert (single.std, single.std_over, single.std_seeds) == (None, None, None)
+    assert evaluated("mlp").std_over == "splits" and evaluated("mlp").std_seeds is None
+
+
+def test_the_two_stds_give_the_spread_of_a_single_run() -> None:
+    """Drawn from known spreads between splits and between seeds, as the class says they add up."""
+    draw = np.random.default_rng(0)
+    splits, seeds, between, within = 4000, 3, 0.03, 0.02
+    tests = draw.normal(0.5, between, (splits, 1)) + draw.normal(0, within, (splits, seeds))
+    rows = [SplitScore(i, 0, tests[i, j], 1, 1, seed=j) for i in range(splits) for j in range(seeds)]
+    seen = replace(over_seeds(), splits=tuple(rows), seeds=seeds)
+    assert seen.std is not None and seen.std_seeds is not None
+    single = np.sqrt(seen.std**2 + (1 - 1 / seeds) * seen.std_seeds**2)
+    assert seen.std_seeds == pytest.approx(within, rel=0.05)
+    assert single == pytest.approx(np.hypot(between, within), rel=0.05)
+
+
 def test_the_json_has_the_agreed_keys_first_and_all_it_takes_to_repeat_the_run() -> None:
     written = json.loads(json.dumps(evaluated("hdp").to_json(), allow_nan=False))
     assert list(written)[:6] == ["model", "dataset", "metric", "splits", "mean", "std"]
     assert (written["model"], written["dataset"], written["metric"]) == ("hdp", "synthetic", "accuracy")
     for row in written["splits"]:
-        assert list(row)[:5] == ["split", "validation", "test", "epochs", "seconds"]
+        assert list(row)[:6] == ["split", "validation", "test", "epochs", "seconds", "seed"]
         assert 0 <= row["validation"] <= 1 and 0 <= row["test"] <= 1
         assert list(row["initial"]) == ["validation", "test", "epochs", "seconds"]
-    assert written["ddof"] == 1
+    assert (written["std_over"], written["std_seeds"], written["ddof"]) == ("splits", None, 1)
     assert written["config"] == tiny_config("hdp").to_dict()
-    assert written["seed"] == 0 and written["device"] == "cpu"
+    assert (written["seed"], written["seeds"]) == (0, 1) and written["device"] == "cpu"
     assert {"heterophily", "python", "torch"} <= set(written["versions"])
 
 
@@ -98,10 +160,11 @@ def test_somebody_who_watches_sees_every_batch_end() -> None:
     evaluate(tiny_graph(), "hdp", tiny_config("hdp"), [0, 1], watch=seen.append)
     ended = [progress.runs for progress in seen if progress.alive == 0]
     assert sum(ended) == 4  # two stages of two runs
+    assert list(dict.fromkeys(progress.stage for progress in seen)) == ["initial assignment", "HDP"]
 
 
 def test_a_training_that_diverges_is_an_error_and_not_a_score() -> None:
-    with pytest.raises(DivergedError, match="split 0 of synthetic .* lower the learning rate"):
+    with pytest.raises(DivergedError, match="split 0 of synthetic from seed 0 .* lower the learning rate"):
         evaluate(tiny_graph(), "mlp", tiny_config("mlp", learning_rate=1e38), [0])
 
 
@@ -119,6 +182,11 @@ def test_what_cannot_be_evaluated_is_refused(
 ) -> None:
     with pytest.raises(error, match=sentence):
         evaluate(graph, model, splits=splits)
+
+
+def test_no_seeds_are_refused() -> None:
+    with pytest.raises(ConfigError, match="seeds is 0"):
+        evaluate(tiny_graph(), "mlp", seeds=0)
 
 
 def test_a_split_without_test_nodes_is_refused() -> None:

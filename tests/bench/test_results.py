@@ -37,9 +37,16 @@ def test_a_result_is_three_files_that_agree(tmp_path: Path) -> None:
     assert nodes.filter(regex="^p_").sum(axis=1).to_numpy() == pytest.approx(1, abs=1e-4)
 
     edges = pd.read_csv(files[1])
-    assert edges["split"].unique().tolist() == [0]
+    assert edges["split"].unique().tolist() == [0] and edges["seed"].unique().tolist() == [0]
     above = edges["probability"] >= edges["threshold"]
     assert (above | (edges["verdict"] == "heterophilous")).all()
+
+
+def test_predictions_of_several_seeds_stand_below_each_other() -> None:
+    evaluation = evaluate(tiny_graph(), "mlp", tiny_config("mlp"), [0, 2], seed=3, seeds=2)
+    nodes = predictions(evaluation, tiny_graph())
+    rows = nodes.groupby(["split", "seed"], sort=False).size()
+    assert list(rows.index) == [(0, 3), (0, 4), (2, 3), (2, 4)] and set(rows) == {tiny_graph().num_nodes}
 
 
 def test_predictions_leave_the_label_of_an_unlabelled_node_empty_and_use_class_names() -> None:

@@ -25,6 +25,8 @@ from heterophily.stage import Outcome, Stage, Trained
 from heterophily.training.runs import Run, train_runs, train_stages
 from tests.tiny import CPU, tiny_config, tiny_graph
 
+RENEWAL = ("threshold", "changed_edges", "trusted", "estimated_homophily", "expected_homophily")
+
 
 def config(**changes: Any) -> HDPConfig:
     settings = tiny_config("hdp", **{"patience": 50, "patience_init": 50} | changes)
@@ -89,7 +91,7 @@ def test_the_main_training_starts_from_the_partition_and_trust_set_of_the_initia
     _, initial, main = two_stages(rescale=0.9)
     z = assignments(initial.logits, 1.0)
     edges = edge_set(graph, 1)
-    ratio = estimate_homophily(edges, graph.y, split.train)
+    ratio = estimate_homophily(edges, graph.y, split.train, settings.known_loops)
     count = torch.tensor(homophilous_count(ratio, settings.rescale, edges))
     assert int(main.state["count"]) == int(count)
     assert_bitwise(main.state["parts"][:3], partition(z, edges, count)[:3])
@@ -101,7 +103,7 @@ def test_the_main_training_starts_from_the_partition_and_trust_set_of_the_initia
 def test_the_estimated_homophily_is_told() -> None:
     details = train(rescale=0.9, epoch=1, epoch_init=1).details
     graph = tiny_graph()
-    ratio = estimate_homophily(edge_set(graph, 1), graph.y, graph.split(0).train)
+    ratio = estimate_homophily(edge_set(graph, 1), graph.y, graph.split(0).train, known_loops=True)
     assert details == {"homophily": ratio, "estimated_homophily": 0.9 * ratio}
 
 
@@ -156,7 +158,7 @@ def test_partition_and_trust_set_are_renewed_exactly_when_validation_passes_all_
 def test_nothing_is_renewed_unless_validation_passes_the_initial_assignment_s() -> None:
     _, _, main = two_stages(bar=1.0)
     (trained,) = train_stages([main], CPU)
-    assert not {"threshold", "changed_edges", "trusted"} & set(trained.history)
+    assert not {*RENEWAL} & set(trained.history)
     assert_bitwise(trained.state["parts"], main.state["parts"])
     assert_bitwise(trained.state["trust"], main.state["trust"])
 
@@ -182,7 +184,7 @@ def test_runs_that_renew_at_different_epochs_together_do_as_they_do_alone() -> N
     both = [train_runs(tiny_graph(), runs, dtype=torch.float64, together=flag) for flag in (True, False)]
     epochs = set()
     for one, other in zip(*both, strict=True):
-        for note in ("threshold", "changed_edges", "trusted"):
+        for note in RENEWAL:
             assert one.trained.history[note] == pytest.approx(other.trained.history[note], nan_ok=True)
         assert torch.equal(
             one.trained.state["parts"].is_homophilous, other.trained.state["parts"].is_homophilous
@@ -209,7 +211,7 @@ def test_the_history_tells_losses_accuracies_and_renewals() -> None:
     _, _, main = two_stages(bar=0.0)
     (trained,) = train_stages([main], CPU)
     wanted = {"loss", "cross_entropy", "tpc", "train", "validation", "validation_loss"}
-    assert wanted | {"changed_edges", "trusted", "threshold"} == set(trained.history)
+    assert wanted | {*RENEWAL} == set(trained.history)
     assert {len(column) for column in trained.history.values()} == {trained.epochs} == {12}
 
 
@@ -351,7 +353,7 @@ def test_runs_that_agree_in_the_initial_settings_share_the_initial_training() ->
 @pytest.mark.parametrize(
     "changes",
     [
-        {"learning_rate_init": 0.01}, {"weight_decay_init": 0.0}, {"epoch_init": 5}, {"patience_init": 1},
+        {"learning_rate_init": 0.02}, {"weight_decay_init": 0.0}, {"epoch_init": 5}, {"patience_init": 1},
         {"structural_dim": 8}, {"hidden_dim": 9}, {"hops": 2}, {"initial_features": "x"},
         {"normalization": "symmetric"}, {"feature_norm": "row"}, {"structural_norm": 3.0},
         {"dropout_init": 0.2}, {"input_dropout_init": 0.2}, {"initialization": "random"},

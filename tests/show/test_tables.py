@@ -24,6 +24,17 @@ def evaluation(*tests: float, model: str = "hdp", metric: str = "accuracy") -> E
     return Evaluation(model, "texas", metric, scores, MODELS[model].config(), 0, "cpu", 1.0, ())
 
 
+def over_seeds(*tests: list[float]) -> Evaluation:
+    """One list of test scores per split."""
+    first = SplitScore(0, 0.5, 0.5, 3, 0.1)
+    scores = tuple(
+        SplitScore(i, 0.7, test, 1000 + 100 * seed, 5.25, first, {}, seed)
+        for i, split in enumerate(tests)
+        for seed, test in enumerate(split)
+    )
+    return replace(evaluation(0.5), splits=scores, seeds=len(tests[0]))
+
+
 def shown(what: RenderableType, width: int = 80) -> str:
     console = Console(width=width)
     with console.capture() as capture:
@@ -37,6 +48,15 @@ def shown(what: RenderableType, width: int = 80) -> str:
         (evaluation(0.8, 0.9), "texas · HDP · accuracy 85.0 ± 7.1 (mean ± std over 2 splits)"),
         (evaluation(0.8), "texas · HDP · accuracy 80.0 (split 0 alone)"),
         (evaluation(0.8, model="mlp", metric="roc_auc"), "texas · MLP · ROC AUC 80.0 (split 0 alone)"),
+        (
+            over_seeds([0.7, 0.9], [0.85, 0.95]),
+            "texas · HDP · accuracy 85.0 ± 7.1 (mean ± std over 2 splits, each the mean of 2 seeds; "
+            "± 11.2 over the seeds of a split)",
+        ),
+        (
+            over_seeds([0.8, 0.9]),
+            "texas · HDP · accuracy 85.0 ± 7.1 (mean ± std over 2 seeds, split 0 alone)",
+        ),
     ],
 )
 def test_the_line_to_remember(given: Evaluation, line: str) -> None:
@@ -46,6 +66,14 @@ def test_the_line_to_remember(given: Evaluation, line: str) -> None:
 def test_a_table_of_splits_fits_80_columns_uncut() -> None:
     text = shown(tables.evaluation_table(evaluation(0.8, 0.912)))
     assert "91.2" in text and "1,234" in text and "5.2" in text
+    assert "…" not in text and max(map(len, text.splitlines())) <= 80
+
+
+def test_a_table_of_seeds_has_a_row_per_split_and_fits_too() -> None:
+    text = shown(tables.evaluation_table(over_seeds([0.7, 0.9], [0.85, 0.95])))
+    rows = [line.replace("│", " ").split() for line in text.splitlines() if line.startswith("│")]
+    assert rows[0] == ["0", "50.0", "50.0", "70.0", "80.0", "14.1", "1,050", "10.5"]
+    assert len(rows) == 2 and "means of 2 seeds" in text
     assert "…" not in text and max(map(len, text.splitlines())) <= 80
 
 
