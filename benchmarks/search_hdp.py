@@ -190,7 +190,7 @@ def main() -> None:
         trace = earlier.get("search", {})
         if args.candidates:
             given = [best.replace(**settings) for settings in json.loads(Path(args.candidates).read_text())]
-            best, trace["candidates"] = choose(graph, given, device)
+            best, trace["candidates"] = choose(graph, given, device) if len(given) > 1 else (given[0], [])
         elif args.only != "main":
             share = 1 if args.only else 0.35
             best, trace["initial"] = search(graph, best, True, share * seconds, rng, device, fixed)

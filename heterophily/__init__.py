@@ -8,21 +8,37 @@ from typing import TYPE_CHECKING, Any
 from heterophily._version import __version__
 
 if TYPE_CHECKING:
+    from heterophily.config import ConfigError
     from heterophily.estimator import HDPClassifier
-    from heterophily.graph import Graph, Split
+    from heterophily.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
     from heterophily.graph.datasets import load
     from heterophily.models import MODELS
 
-__all__ = ["MODELS", "Graph", "HDPClassifier", "Split", "__version__", "load"]
+__all__ = [
+    "MODELS",
+    "ConfigError",
+    "Graph",
+    "GraphError",
+    "HDPClassifier",
+    "MissingClassWarning",
+    "Split",
+    "__version__",
+    "load",
+    "random_splits",
+]
 
 # Torch, PyG and scikit-learn take seconds to import, `heterophily --help` should not: names are fetched
 # when first asked for.
 _HOMES = {
     "MODELS": "heterophily.models",
+    "ConfigError": "heterophily.config",
     "Graph": "heterophily.graph",
+    "GraphError": "heterophily.graph",
     "HDPClassifier": "heterophily.estimator",
+    "MissingClassWarning": "heterophily.graph",
     "Split": "heterophily.graph",
     "load": "heterophily.graph.datasets",
+    "random_splits": "heterophily.graph",
 }
 
 

@@ -165,14 +165,39 @@ def datasets(
 
 
 @app.command()
+def models(
+    name: Annotated[str | None, typer.Argument(help="Show one model with all its settings.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the models, or show one with its settings: default, search range and meaning."""
+    from heterophily.bench.results import to_text
+    from heterophily.models import MODELS, find_model
+    from heterophily.show import cards
+
+    if name is not None:
+        model = find_model(name)
+        facts: dict[str, Any] = cards.model_json(model) | {"settings": cards.settings_json(model.config)}
+        show: Any = cards.model_card(model)
+    else:
+        facts = {"models": [cards.model_json(model) for model in MODELS.values()]}
+        show = cards.models_list(MODELS.values())
+    if as_json:
+        print(to_text(facts), end="")
+    else:
+        Console().print(show)
+
+
+@app.command()
 def train(
     dataset: Annotated[str, typer.Argument(help="A name that `heterophily datasets` lists, or synthetic.")],
-    model: Annotated[str, typer.Option(metavar="NAME", help="Which model.")] = "hdp",
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="A model that `heterophily models` lists.")
+    ] = "hdp",
     split: Annotated[
         str, typer.Option(metavar="N|all", help="Which split, counted from 0; several as 0,3,5; or all.")
     ] = "0",
     seed: Annotated[
-        int, typer.Option(min=0, help="Seed of weights and dropout, the same on each split.")
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of weights and dropout, the same on each split.")
     ] = 0,
     seeds: Annotated[
         int,
@@ -185,7 +210,11 @@ def train(
     ] = 1,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the model; may be repeated."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a setting, of those `heterophily models NAME` lists; may be repeated.",
+        ),
     ] = None,
     recipe: Annotated[
         str | None,
@@ -255,7 +284,7 @@ def train(
 def read_graph(console: Console, name: str, data: Path | None, options: dict[str, Any]) -> Graph:
     """Load a dataset, or draw the synthetic graph with some options."""
     from heterophily.graph.datasets import load
-    from heterophily.graph.graph import GraphError, MissingClassWarning
+    from heterophily.graph.graph import MissingClassWarning
     from heterophily.show.progress import waiting
 
     warnings.simplefilter("default", MissingClassWarning)
@@ -263,7 +292,7 @@ def read_graph(console: Console, name: str, data: Path | None, options: dict[str
         with waiting(console, f"reading {name}"):
             return load(name, data, **options)
     except (TypeError, ValueError) as error:
-        if options and not isinstance(error, GraphError):
+        if options:
             raise Mistake(f"--graph: {error}") from None
         raise
 

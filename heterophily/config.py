@@ -138,13 +138,11 @@ def _unknown(config: type[Config], name: str) -> str:
     hits = [f for f in fields if said.get(f, "").startswith(symbol)] or difflib.get_close_matches(
         name, fields
     )
-    hint = ""
+    hint = "."
     if hits:
         sign = said.get(hits[0], "").split(" ")[0]
         hint = f"; did you mean '{hits[0]}'" + (f" ({sign})?" if not sign.isascii() else "?")
-    return f"{config.__name__} has no field '{name}'{hint} Fields: {', '.join(fields)}".replace(
-        "' Fi", "'. Fi"
-    )
+    return f"{config.__name__} has no field '{name}'{hint} Fields: {', '.join(fields)}"
 
 
 def _from_text(config: type[Config], name: str, kind: Any, value: Any) -> Any:

@@ -6,6 +6,11 @@ fitted, with label -1, as in scikit-learn's `semi_supervised` module.
 
 from __future__ import annotations
 
+import inspect
+import math
+import textwrap
+from contextlib import suppress
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,20 +19,27 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
+from torch_geometric.data.data import BaseData
 
-from heterophily.config import Config, ConfigError, types
+from heterophily.config import Config, ConfigError, meanings, types
 from heterophily.graph import Graph, Split
 from heterophily.graph.graph import GraphError
 from heterophily.hdp import HDPConfig
 from heterophily.models import MODELS
 from heterophily.outcomes import edge_table, probabilities
 from heterophily.recipes import recipe
-from heterophily.stage import Outcome
+from heterophily.stage import DivergedError, Outcome
 from heterophily.training import metrics
 from heterophily.training.device import choose_device
 from heterophily.training.runs import Run, train_runs
 
-OWN = ("validation_fraction", "random_state", "device")
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
+OWN = {
+    "validation_fraction": "Share of the labelled nodes held out for early stopping if no split says which.",
+    "random_state": "Seed of weights, dropout and that choice, from 0 to 2^32 - 1; None is 0.",
+    "device": '"auto" (a GPU if any), "cpu", "cuda" or "cuda:N".',
+}
+"""Parameters beside the config's, with their meanings."""
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator):
@@ -35,19 +47,43 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters beside the config's: ``validation_fraction`` of the labelled nodes is held out for
     early stopping where no split says which; ``random_state`` seeds weights, dropout and that choice;
-    ``device`` is "auto", "cpu" or "cuda".
+    ``device`` is "auto", "cpu", "cuda" or "cuda:N".
     """
 
     model: ClassVar[str]
     config_type: ClassVar[type[Config]]
+    __signature__: ClassVar[inspect.Signature]
 
     def __init__(
-        self, *, validation_fraction: float = 0.25, random_state: int = 0, device: str = "auto", **config: Any
+        self,
+        *,
+        validation_fraction: float = 0.25,
+        random_state: int | None = 0,
+        device: str = "auto",
+        **config: Any,
     ):
         self.validation_fraction, self.random_state, self.device = validation_fraction, random_state, device
         settings = self.config_type.parse(config).to_dict()
         for name, value in (settings | config).items():
             setattr(self, name, value)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Show the config's fields, hidden in ``**config``, to help() and to inspect.signature."""
+        super().__init_subclass__(**kwargs)
+        if not hasattr(cls, "config_type"):
+            return  # a base of others, as this one is
+        own = inspect.signature(GraphClassifier.__init__).parameters
+        cls.__signature__ = inspect.Signature(
+            [
+                *(
+                    inspect.Parameter(name, KEYWORD, default=v)
+                    for name, v in cls.config_type().to_dict().items()
+                ),
+                *(inspect.Parameter(name, KEYWORD, default=own[name].default) for name in OWN),
+            ]
+        )
+        with suppress(OSError):  # an installation without sources has no meanings to show
+            cls.__doc__ = _with_parameters(cls)
 
     @classmethod
     def from_recipe(cls, dataset: str, **changes: Any) -> Self:
@@ -64,8 +100,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return self.config_type.parse({name: getattr(self, name) for name in types(self.config_type)})
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; a name that does not exist is refused with the ones that do."""
-        self.config_type.parse({name: value for name, value in params.items() if name not in OWN})
+        """Change parameters; what makes no sense, alone or with the others, is refused."""
+        now = {name: getattr(self, name) for name in types(self.config_type)}
+        self.config_type.parse(now | {name: value for name, value in params.items() if name not in OWN})
         super().set_params(**params)
         return self
 
@@ -79,10 +116,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Fit on ``fit(graph, split=0)`` or ``fit(X, y, edge_index=...)``; -1 marks unlabelled nodes.
 
+        The graph is a Graph or PyG's ``Data``.
         With a split, its training nodes are learned from and its validation nodes end the training;
         labels of all others are never read. Without one, all labelled nodes are used, a stratified
         ``validation_fraction`` of them for validation.
         """
+        seed = _seed(self.random_state)
+        graph = Graph.from_pyg(graph) if isinstance(graph, BaseData) else graph
         if isinstance(graph, Graph):
             if y is not None or edge_index is not None:
                 raise TypeError(
@@ -98,11 +138,15 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 )
             graph, self.classes_ = _from_arrays(graph, y, edge_index)
         if split is None:
-            split = held_out(graph, self.validation_fraction, self.random_state)
+            split = held_out(graph, self.validation_fraction, seed)
         elif not isinstance(split, Split):
             split = graph.split(split)
-        run = Run(self.model, self.config, split, self.random_state)
+        run = Run(self.model, self.config, split, seed)
         (outcome,) = train_runs(graph, [run], choose_device(self.device))
+        if not math.isfinite(outcome.trained.validation_loss):
+            raise DivergedError(
+                "no epoch gave a finite validation loss; lower the learning rate or check the scale of X"
+            )
         self.graph_, self.split_, self.outcome_ = graph, split, outcome
         self.probabilities_ = probabilities(outcome.trained)
         self.transduction_ = self.classes_[self.probabilities_.argmax(1)]
@@ -121,36 +165,83 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self._check_fitted()
         return self.probabilities_[self._nodes(nodes)]
 
-    def score(self, graph: Graph | None = None, split: int | str | Split | None = None) -> float:
+    @property
+    def label_distributions_(self) -> NDArray[Any]:
+        """Class probabilities of every node, by the name of scikit-learn's ``semi_supervised``."""
+        self._check_fitted()
+        return self.probabilities_
+
+    def score(
+        self, graph: Graph | Any = None, y: Any = None, *, split: int | str | Split | None = None
+    ) -> float:
         """Return the graph's metric (accuracy or ROC AUC) on the test nodes of a split.
 
-        Both default to those fitted on; pass the graph with its labels if it was fitted without.
+        Both default to those fitted on; pass the graph with its labels if it was fitted without. Test
+        nodes that were fitted on, for training or validation, are refused. ``score(nodes, y)`` is the
+        accuracy on nodes of your choice, with labels in terms of ``classes_``.
         """
         self._check_fitted()
+        if y is not None:
+            return self._accuracy(graph, y, split)
         graph = self.graph_ if graph is None else graph
+        graph = Graph.from_pyg(graph) if isinstance(graph, BaseData) else graph
+        if not isinstance(graph, Graph):
+            raise GraphError(
+                "score takes a graph and a split, score(graph, split=0), or nodes and labels, score(nodes, y)"
+            )
         if graph.num_nodes != self.graph_.num_nodes:
             raise GraphError(f"fitted on {self.graph_.num_nodes} nodes, asked to score {graph.num_nodes}")
         chosen = self.split_ if split is None else split if isinstance(split, Split) else graph.split(split)
-        if not chosen.test.any():
+        test = chosen.test.cpu()
+        if not test.any():
             raise GraphError("the split has no test node to score; pass split=... with a test mask")
-        logits = self.outcome_.trained.logits.cpu()
-        return float(metrics.score(graph.metric, logits, graph.y.cpu(), chosen.test.cpu()))
+        if (seen := test & (self.split_.train | self.split_.validation).cpu()).any():
+            raise GraphError(
+                f"{int(seen.sum()):,} of the {int(test.sum()):,} test nodes of split {chosen.name!r} were "
+                f"fitted on, for training or validation (split {self.split_.name!r}), so their score would "
+                f"be flattered; fit with that split first: fit(graph, split={chosen.name!r})"
+            )
+        return float(metrics.score(graph.metric, self.outcome_.trained.logits.cpu(), graph.y.cpu(), test))
+
+    def _accuracy(self, nodes: Any, y: Any, split: Any) -> float:
+        if split is not None:
+            raise TypeError("score(nodes, y) takes no split; score(graph, split=...) has labels in the graph")
+        predicted, wanted = self.predict(nodes), np.asarray(y)
+        if wanted.shape != predicted.shape or not wanted.size:
+            raise GraphError(
+                f"labels of shape {wanted.shape} for {len(predicted)} nodes; give one or more, one per node"
+            )
+        if (strange := ~pd.Series(wanted).isin(self.classes_.tolist())).any():
+            raise GraphError(
+                f"label {wanted[strange.to_numpy()][0]!r} is none of classes_ "
+                f"({', '.join(map(str, self.classes_))}); give labels as they were fitted, of labelled nodes"
+            )
+        return float((predicted == wanted).mean())
 
     def _nodes(self, nodes: Any) -> Any:
+        count = self.graph_.num_nodes
         if nodes is None:
             return slice(None)
         if isinstance(nodes, Graph):
-            if nodes.num_nodes != self.graph_.num_nodes:
+            if nodes.num_nodes != count:
                 raise GraphError(
-                    f"fitted on {self.graph_.num_nodes} nodes, asked about a graph of {nodes.num_nodes}; "
+                    f"fitted on {count} nodes, asked about a graph of {nodes.num_nodes}; "
                     "this estimator predicts the nodes it was fitted with"
                 )
             return slice(None)
-        chosen = np.asarray(nodes)
-        if chosen.dtype != bool and (
-            chosen.size and (chosen.min() < 0 or chosen.max() >= self.graph_.num_nodes)
-        ):
-            raise GraphError(f"nodes must lie between 0 and {self.graph_.num_nodes - 1}")
+        advice = f"pass node numbers, such as [0, 3], or a boolean mask of length {count}"
+        try:
+            chosen = np.asarray(nodes.cpu() if isinstance(nodes, torch.Tensor) else nodes)
+        except (TypeError, ValueError) as error:
+            raise GraphError(f"nodes cannot be made an array ({error}); {advice}") from None
+        if chosen.dtype == bool and chosen.shape == (count,):
+            return chosen
+        if chosen.ndim == 1 and not chosen.size:
+            return chosen.astype(np.int64)
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise GraphError(f"nodes are {chosen.dtype} of shape {chosen.shape}; {advice}")
+        if chosen.min() < 0 or chosen.max() >= count:
+            raise GraphError(f"nodes must lie between 0 and {count - 1}")
         return chosen
 
     def _check_fitted(self) -> None:
@@ -158,6 +249,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             raise NotFittedError(
                 f"this {type(self).__name__} is not fitted yet; call fit(graph, split=0) first"
             )
+
+
+def _with_parameters(cls: type[GraphClassifier]) -> str:
+    """Return the docstring of an estimator with its parameters: name, default and meaning."""
+    said = meanings(cls.config_type) | OWN
+    lines = [inspect.cleandoc(cls.__doc__ or ""), "", "Parameters", "----------"]
+    for name, parameter in cls.__signature__.parameters.items():
+        lines += [f"{name} : default {parameter.default!r}"]
+        lines += textwrap.wrap(said.get(name, ""), 100, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join(lines)
 
 
 class HDPClassifier(GraphClassifier):
@@ -183,6 +284,17 @@ class HDPClassifier(GraphClassifier):
         table = edge_table(self.outcome_)
         assert table is not None
         return table
+
+    def fit_transform(
+        self,
+        graph: Graph | Any,
+        y: Any = None,
+        *,
+        edge_index: Any = None,
+        split: int | str | Split | None = None,
+    ) -> NDArray[Any]:
+        """Fit, and return the representation H of Eq. 18 of every node."""
+        return self.fit(graph, y, edge_index=edge_index, split=split).transform()
 
     def transform(self, nodes: Any = None) -> NDArray[Any]:
         """Return the representation H of Eq. 18, one row per given node, by default all."""
@@ -222,10 +334,21 @@ def held_out(graph: Graph, fraction: float, seed: int) -> Split:
     return Split.from_indices(graph.num_nodes, order[~validates], order[validates], none, name="held out")
 
 
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return 0
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool):
+        raise ConfigError(f"random_state must be a whole number or None, which is 0; not {random_state!r}")
+    if not 0 <= (seed := int(random_state)) < 2**32:
+        raise ConfigError(f"random_state must lie between 0 and 2^32 - 1, not {seed}")
+    return seed
+
+
 def _from_arrays(x: Any, y: Any, edge_index: Any) -> tuple[Graph, NDArray[Any]]:
     y = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)  # [-1, "a"] stays two types
     known = ~pd.isna(y)
-    known[known] = y[known] != -1
+    # NumPy makes np.array(["a", -1]) words, so that its -1 is a word too.
+    known[known] = (y[known] != -1) & (y[known] != "-1")
     classes, codes = np.unique(y[known], return_inverse=True)
     labels = np.full(y.shape, -1, dtype=np.int64)
     labels[known] = codes

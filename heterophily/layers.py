@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from heterophily.sparse import Features, SparseMatrix, multiply
+from heterophily.sparse import Features, SparseMatrix, as_features, multiply
 
 
 class FeatureLinear(nn.Module):
@@ -81,6 +81,7 @@ class MLP(nn.Module):
 
     def forward(self, blocks: Sequence[Features]) -> Tensor:
         """Return (N, out)."""
+        blocks = [as_features(block) for block in blocks]
         h = F.relu(self.first([self.drop_input(block) for block in blocks]))
         out: Tensor = self.second(self.drop_hidden(h))
         return out

@@ -55,6 +55,6 @@ def find_model(name: str) -> Model:
     wanted = name.strip().lower()
     if wanted not in MODELS:
         near = difflib.get_close_matches(wanted, MODELS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ConfigError(f"there is no model {name!r}; {hint}The models are {', '.join(MODELS)}")
+        lead = f"did you mean {near[0]!r}? The" if near else "the"
+        raise ConfigError(f"there is no model {name!r}; {lead} models are {', '.join(MODELS)}")
     return MODELS[wanted]

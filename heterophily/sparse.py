@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import scipy.sparse
 import torch
 from torch import Tensor
 
@@ -118,6 +120,30 @@ def features(matrix: Tensor, density: float = 0.2) -> Features:
     return matrix if matrix.layout == torch.strided else matrix.to_dense()
 
 
+def as_features(x: Features) -> Features:
+    """Take a sparse tensor of torch's as the matrix it is; leave everything else alone."""
+    return SparseMatrix.from_torch(x) if isinstance(x, Tensor) and x.layout != torch.strided else x
+
+
+def row_normalized(x: Features) -> Features:
+    """Divide every row by its sum of absolute values; an all-zero row stays zero."""
+    if isinstance(x, Tensor):
+        return x / x.abs().sum(1, keepdim=True).clamp(min=1e-12)
+    length = multiply(x._replace(val=x.val.abs()), x.val.new_ones(x.shape[1], 1)).squeeze(1)
+    return x._replace(val=x.val / length.clamp(min=1e-12).repeat_interleave(x.crow.diff()))
+
+
+def smooth(a: SparseMatrix, x: Features) -> Features:
+    """Return ``a @ x`` as features; a sparse ``x`` is never made dense on the way."""
+    if isinstance(x, Tensor):
+        return features(multiply(a, x))
+    product = (_scipy(a) @ _scipy(x)).tocoo()
+    index = torch.from_numpy(np.stack([product.row, product.col]).astype(np.int64))
+    val = torch.from_numpy(product.data)
+    whole = torch.sparse_coo_tensor(index, val, size=product.shape, is_coalesced=False).to(x.val.device)
+    return features(whole.coalesce())
+
+
 def multiply(a: Features, h: Tensor) -> Tensor:
     """Return ``a @ h``; with a sparse ``a``, ``h`` gets its gradient and ``a`` gets none."""
     if isinstance(a, Tensor):
@@ -183,6 +209,11 @@ def _diagonal(crow: Tensor, col: Tensor, val: Tensor, cols: int) -> tuple[Tensor
 
 def _csr(crow: Tensor, col: Tensor, val: Tensor, cols: int) -> Tensor:
     return torch.sparse_csr_tensor(crow, col, val, size=(crow.shape[0] - 1, cols))
+
+
+def _scipy(matrix: SparseMatrix) -> scipy.sparse.csr_array:
+    parts = (part.cpu().numpy() for part in (matrix.val, matrix.col, matrix.crow))
+    return scipy.sparse.csr_array(tuple(parts), shape=matrix.shape)
 
 
 def _pointers(sorted_or_not: Tensor, rows: int) -> Tensor:

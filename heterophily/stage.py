@@ -19,7 +19,12 @@ from torch.nn import functional as F
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from heterophily.graph import Graph, Split
-from heterophily.sparse import Features, features
+from heterophily.sparse import Features, features, row_normalized
+
+
+class DivergedError(ValueError):
+    """A training in which no epoch gave a finite loss."""
+
 
 State = dict[str, Any]
 """Tensors, possibly nested, that a step reads; ``labels``, ``train`` and ``validation`` among them."""
@@ -52,6 +57,8 @@ class Stage:
     refresh: Callable[[State, Tensor], tuple[State, dict[str, Tensor]]] | None = None
     """When the validation score passes ``bar`` and all before: the ``renewed`` entries, and notes on them."""
     renewed: tuple[str, ...] = ()
+    notes: dict[str, float] = field(default_factory=dict)
+    """What ``refresh`` will note, as it stands before the first time; each note stays until the next."""
     bar: float = 0.0
     metric: str = "accuracy"
     key: Hashable = field(default_factory=object)
@@ -100,11 +107,8 @@ def node_features(graph: Graph, norm: str = "none") -> Features:
     """Return X, sparse where it is mostly zero; "row" divides each row by its sum of absolute values."""
 
     def build() -> Features:
-        x = graph.x
-        if norm == "row":
-            dense = x.to_dense()
-            x = dense / dense.abs().sum(1, keepdim=True).clamp(min=1e-12)
-        return features(x)
+        x = features(graph.x)
+        return row_normalized(x) if norm == "row" else x
 
     found: Features = remember([graph.x], ("x", norm), build)
     return found
@@ -124,8 +128,12 @@ def remember(anchors: Sequence[Tensor], key: Hashable, compute: Callable[[], Any
     memory = _PREPARED
     for anchor in anchors:
         memory = memory.below.setdefault(anchor, _Memory())
+        key = (key, 0 if anchor.is_inference() else anchor._version)  # changed in place: computed anew
     if key not in memory.kept:
-        memory.kept[key] = compute()
+        value = compute()
+        if any(value is anchor for anchor in anchors):
+            return value  # what holds its own anchor would never be forgotten
+        memory.kept[key] = value
     return memory.kept[key]
 
 

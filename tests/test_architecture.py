@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "heterophily"
 
 # Bottom up. A room imports rooms of the layers below its own; rooms of one layer do not know each other.
 LAYERS = (
-    {"_version", "config", "random"},
+    {"_version", "config"},
     {"sparse"},
     {"graph", "layers"},
     {"stage"},  # what a model promises
@@ -124,6 +127,22 @@ def complaints(package: Path) -> list[str]:
 def test_imports_point_one_way() -> None:
     said = complaints(PACKAGE)
     assert not said, "\n".join(["imports must point down the layers (LAYERS above):", *said])
+
+
+def test_every_layer_exists() -> None:
+    there = {file.relative_to(PACKAGE).with_suffix("").parts[0] for file in files(PACKAGE)}
+    assert set(HEIGHT) == there - {"__init__"}
+
+
+def test_what_is_imported_is_declared() -> None:
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = [*project["dependencies"], *project["optional-dependencies"]["networkx"]]
+    known = {re.split(r"[^\w-]", line)[0].lower().replace("-", "_") for line in declared}
+    known |= {"sklearn", PACKAGE.name, "__future__", *sys.stdlib_module_names}
+    for file in files(PACKAGE):
+        for line, name in imports(file, PACKAGE):
+            where = f"{file.relative_to(PACKAGE.parent)} line {line}"
+            assert name.startswith(".") or name.split(".")[0] in known, f"{where} imports {name}, undeclared"
 
 
 def test_no_file_needs_a_compiled_extension() -> None:

@@ -23,6 +23,7 @@ import pytest
 from heterophily import __version__
 from heterophily.bench import demo
 from heterophily.cli import main
+from heterophily.config import meanings, space
 from heterophily.graph.datasets import DATASETS
 from heterophily.models import MODELS
 
@@ -187,6 +188,38 @@ def test_the_demo_prints_a_table_and_draws_the_partition(ask: Ask, monkeypatch: 
     assert {"source", "target", "probability", "verdict", "same_class"} <= set(edges.columns)
 
 
+def test_models_lists_the_registry(ask: Ask) -> None:
+    answer = ask("models")
+    assert answer.code == 0 and answer.err == ""
+    assert max(map(len, answer.out.splitlines())) <= 80
+    words = " ".join(answer.out.split())
+    for model in MODELS.values():
+        for fact in (model.name, model.title, model.paper, str(model.year), model.cost):
+            assert fact in words
+    assert json.loads(ask("models", "--json").out)["models"][0] == {
+        "name": "mlp", "title": "MLP", "paper": "no single paper", "year": 1986,
+        "summary": MODELS["mlp"].summary, "cost": MODELS["mlp"].cost,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_is_shown_with_all_its_settings(ask: Ask, name: str) -> None:
+    config = MODELS[name].config
+    answer = ask("models", name.upper())
+    assert answer.code == 0
+    found = json.loads(ask("models", name, "--json").out)["settings"]
+    assert {key: setting["default"] for key, setting in found.items()} == config().to_dict()
+    assert {key for key, setting in found.items() if setting["range"]} == set(space(config))
+    for key, setting in found.items():
+        assert setting["meaning"] == meanings(config)[key]
+        assert any(line.startswith(f"{key} ") for line in answer.out.splitlines())
+
+
+def test_ranges_are_shown_as_a_search_takes_them(ask: Ask) -> None:
+    words = " ".join(ask("models", "hdp").out.split())
+    assert "[0.8 to 1.2]" in words and "[whole, 0 to 8]" in words and "[0.1, 0.2, 0.5]" in words
+
+
 # Mistakes: one line on stderr, exit code 2
 
 
@@ -206,7 +239,13 @@ def test_the_demo_prints_a_table_and_draws_the_partition(ask: Ask, monkeypatch: 
         ([*TRAIN, "--split", "first"], "--split takes a number from 0, several as 0,3,5, or all"),
         ([*TRAIN, "--seed", "x"], "--seed"),
         ([*TRAIN, "--seed", "-1"], "--seed"),
+        ([*TRAIN, "--seed", "99999999999999999999999"], "--seed"),
         ([*TRAIN, "--seeds", "0"], "--seeds"),
+        ([*TRAIN, "--device", "meta"], "unknown device 'meta'; use auto, cpu or cuda"),
+        ([*TRAIN, "--device", "mps"], "unknown device 'mps'; use auto, cpu or cuda"),
+        (["train", "synthetic", "--graph", f"num_nodes={10**23}"], "that is more than the 2,147,483,647"),
+        (["models", "hpd"], "there is no model 'hpd'; did you mean 'hdp'? The models are mlp, gcn, hdp"),
+        (["models", "zz"], "there is no model 'zz'; the models are"),
         ([*TRAIN, "--device", "abacus"], "unknown device 'abacus'; use auto, cpu or cuda"),
         ([*TRAIN, "--recipe", "none.toml"], "there is no recipe 'none.toml'"),
         ([*TRAIN, "--recipe", "paper"], "recipes/hdp.toml has no recipe for synthetic"),

@@ -120,6 +120,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name: str, hint: str) ->
     said = str(caught.value)
     assert said.startswith(f"HDPConfig has no field '{name}'")
     assert hint in said
+    assert re.match(r"HDPConfig has no field '\w+'(\.|; did you mean '\w+'( \(.\))?\?) Fields: ", said)
     assert said.endswith(f"Fields: {', '.join(types(HDPConfig))}")
 
 

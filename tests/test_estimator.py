@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from functools import cache
 from typing import Any
@@ -13,6 +14,7 @@ import scipy.sparse
 import torch
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from torch_geometric.data import HeteroData
 
 from heterophily import Graph, HDPClassifier, Split
 from heterophily.config import ConfigError
@@ -72,11 +74,56 @@ def test_some_nodes_may_be_asked_for_by_number_or_by_mask() -> None:
 
 def test_the_score_is_the_accuracy_on_the_test_nodes() -> None:
     graph, model = tiny_graph(), fitted()
-    for split in (graph.split(0), graph.split(1)):
-        test = split.test.numpy()
-        wanted = (model.predict()[test] == graph.y.numpy()[test]).mean()
-        assert model.score(split=split) == model.score(graph, split.name) == pytest.approx(wanted)
-    assert model.score() == model.score(split=0)
+    split = graph.split(0)
+    test = split.test.numpy()
+    wanted = (model.predict()[test] == graph.y.numpy()[test]).mean()
+    assert model.score(split=split) == model.score(graph, split=split.name) == pytest.approx(wanted)
+    assert model.score() == model.score(split=0) == model.score(graph.to_pyg(), split=0)
+    assert model.score(test, graph.y[test]) == pytest.approx(wanted)
+
+
+def test_test_nodes_that_were_fitted_on_are_not_scored() -> None:
+    with pytest.raises(GraphError, match=r"test nodes of split '1' were fitted on.*fit\(graph, split='1'\)"):
+        fitted().score(split=1)
+    all_labels = classifier(epoch=1, epoch_init=1).fit(tiny_graph())
+    with pytest.raises(GraphError, match="test nodes of split '0' were fitted on"):
+        all_labels.score(split=0)
+
+
+def test_chosen_nodes_are_scored_by_labels_that_are_classes() -> None:
+    graph = tiny_graph()
+    named = Graph(graph.x, graph.y, graph.edge_index.clone(), graph.splits, class_names=tuple(WORDS))
+    model = classifier(epoch=2, epoch_init=2).fit(named, split=0)
+    assert model.score([3, 1], model.predict([3, 1])) == 1
+    assert model.score(None, WORDS[graph.y]) == pytest.approx((model.predict() == WORDS[graph.y]).mean())
+    with pytest.raises(GraphError, match="is none of classes_ \\(cat, dog, eel\\)"):
+        model.score([3, 1], [0, 1])
+    with pytest.raises(GraphError, match="labels of shape \\(1,\\) for 2 nodes"):
+        model.score([3, 1], ["cat"])
+    with pytest.raises(TypeError, match="takes no split"):
+        model.score([3], ["cat"], split=0)
+    with pytest.raises(GraphError, match="score takes a graph and a split"):
+        model.score([3])
+
+
+def test_a_graph_of_pyg_is_fitted_like_ours() -> None:
+    ours, theirs = (
+        classifier(epoch=2, epoch_init=2).fit(graph, split=0).predict_proba()
+        for graph in (tiny_graph(), tiny_graph().to_pyg())
+    )
+    assert np.array_equal(ours, theirs)
+    with pytest.raises(GraphError, match="to_homogeneous"):
+        classifier().fit(HeteroData())
+
+
+def test_fitting_and_transforming_at_once_is_one_after_the_other() -> None:
+    model = classifier(epoch=2, epoch_init=2)
+    h = model.fit_transform(tiny_graph(), split=0)
+    assert np.array_equal(h, model.transform())
+
+
+def test_probabilities_go_by_the_name_of_semi_supervised_learning_too() -> None:
+    assert fitted().label_distributions_ is fitted().probabilities_
 
 
 def test_the_representation_is_what_the_classifier_reads() -> None:
@@ -182,6 +229,15 @@ def test_labels_may_be_words(missing: Any) -> None:
     assert np.array_equal(model.predict(), WORDS[numbers.predict()])
 
 
+def test_minus_one_that_numpy_made_a_word_is_unlabelled_still() -> None:
+    x, y, edge_index = arrays()
+    words = np.array([-1 if label < 0 else str(WORDS[label]) for label in y])
+    assert words.dtype.kind == "U"
+    for given in (words, words.astype(object), words.tolist()):
+        model = classifier(epoch=2, epoch_init=2).fit(x, given, edge_index=edge_index)
+        assert model.classes_.tolist() == WORDS.tolist()
+
+
 def test_class_numbers_may_have_gaps() -> None:
     x, y, edge_index = arrays()
     gaps = np.where(y < 0, -1, 10 * y + 5)
@@ -275,6 +331,28 @@ def test_a_fitted_model_survives_pickling() -> None:
     pd.testing.assert_frame_equal(twin.edges_, fitted().edges_)
 
 
+def test_no_random_state_is_zero_and_a_strange_one_is_refused() -> None:
+    a, b = (
+        classifier(epoch=2, epoch_init=2, random_state=state).fit(tiny_graph(), split=0).predict_proba()
+        for state in (None, np.int64(0))
+    )
+    assert np.array_equal(a, b)
+    with pytest.raises(ConfigError, match="random_state must be a whole number or None"):
+        classifier(random_state="x").fit(tiny_graph(), split=0)
+    with pytest.raises(ConfigError, match="random_state must lie between 0 and 2\\^32 - 1"):
+        classifier(random_state=-1).fit(tiny_graph(), split=0)
+
+
+def test_help_and_signature_show_every_parameter() -> None:
+    parameters = inspect.signature(HDPClassifier).parameters
+    assert {name: p.default for name, p in parameters.items()} == HDPClassifier().get_params()
+    said = HDPClassifier.__doc__ or ""
+    assert said.startswith("HDP as an estimator")
+    for name, p in parameters.items():
+        assert f"\n{name} : default {p.default!r}\n    " in said
+    assert "λ of Eq. 2" in said
+
+
 # Misuse
 
 
@@ -284,7 +362,7 @@ def test_before_fitting_nothing_is_answered(name: str) -> None:
         getattr(HDPClassifier(), name)()
 
 
-@pytest.mark.parametrize("name", ["edges_", "initial_probabilities_"])
+@pytest.mark.parametrize("name", ["edges_", "initial_probabilities_", "label_distributions_"])
 def test_before_fitting_nothing_is_shown(name: str) -> None:
     with pytest.raises(NotFittedError):
         getattr(HDPClassifier(), name)
@@ -306,6 +384,14 @@ def test_a_value_that_makes_no_sense_is_refused_at_once() -> None:
     assert model.dropout == HDPConfig().dropout
 
 
+def test_a_value_that_makes_no_sense_with_the_others_is_refused() -> None:
+    model = HDPClassifier(homophilous=False)
+    with pytest.raises(ConfigError, match="both off"):
+        model.set_params(heterophilous=False)
+    assert model.heterophilous
+    model.set_params(homophilous=True, heterophilous=False)
+
+
 def test_fitting_says_what_it_needs() -> None:
     x, y, edge_index = arrays()
     with pytest.raises(TypeError, match="needs all three"):
@@ -325,6 +411,13 @@ def test_fitting_says_what_it_needs() -> None:
 def test_only_nodes_it_was_fitted_with_can_be_asked_for() -> None:
     with pytest.raises(GraphError, match="between 0 and 47"):
         fitted().predict([48])
+    for strange in ([0.5], 3, [[1, 2]], np.ones(7, dtype=bool), ["a"], [[1], [2, 3]]):
+        with pytest.raises(
+            GraphError, match="pass node numbers, such as \\[0, 3\\], or a boolean mask of length 48"
+        ):
+            fitted().predict(strange)
+    assert len(fitted().predict([])) == 0
+    assert fitted().predict(torch.tensor([1, 2])).shape == (2,)
     with pytest.raises(GraphError, match="predicts the nodes it was fitted with"):
         fitted().predict(tiny_graph(60))
     with pytest.raises(GraphError, match="fitted on 48 nodes, asked to score 60"):
@@ -338,7 +431,7 @@ def test_a_score_needs_test_nodes() -> None:
         model.score()
     graph = tiny_graph()
     whole = Split(y_ := torch.from_numpy(y) >= 0, torch.zeros_like(y_), ~y_)
-    assert 0 <= model.score(graph, whole) <= 1
+    assert 0 <= model.score(graph, split=whole) <= 1
 
 
 # Defects, reported; each test runs as soon as its mark is taken away.

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from heterophily.models import MODELS
+from heterophily.recipes import recipes
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
@@ -50,6 +53,14 @@ def test_the_make_targets_exist() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = {target for text in blocks("bash") for target in re.findall(r"^make (\w+)", text, re.MULTILINE)}
     assert {"demo", "test"} <= named <= targets
+
+
+def test_the_recipes_and_models_it_names_are_those_there_are() -> None:
+    words = " ".join(TEXTS[ROOT / "README.md"].split())
+    *most, last = recipes("hdp")
+    assert f"some for HDP on {', '.join(most)} and {last}." in words
+    baselines = [model.title for name, model in MODELS.items() if name != "hdp"]
+    assert f"baselines, {' and '.join(baselines)}," in words
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -18,17 +18,13 @@ from heterophily.config import Config, ConfigError
 from heterophily.graph import Graph
 from heterophily.graph.graph import GraphError
 from heterophily.models import find_model
-from heterophily.stage import Outcome, Trained
+from heterophily.stage import DivergedError, Outcome, Trained
 from heterophily.training.engine import Watch
 from heterophily.training.runs import Run, train_runs
 from heterophily.training.seal import open_score
 
 DDOF = 1
 """Standard deviations are those of a sample: the sum of squares is divided by one less than its terms."""
-
-
-class DivergedError(ValueError):
-    """A training in which no epoch gave a finite loss."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,16 @@
 """What a graph is, where it comes from, what is wrong with it."""
 
 from heterophily.graph.datasets import DATASETS, load
-from heterophily.graph.graph import Graph, Split
+from heterophily.graph.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
 from heterophily.graph.synthetic import synthetic
 
-__all__ = ["Graph", "Split", "load", "DATASETS", "synthetic"]
+__all__ = [
+    "Graph",
+    "Split",
+    "random_splits",
+    "load",
+    "DATASETS",
+    "synthetic",
+    "GraphError",
+    "MissingClassWarning",
+]

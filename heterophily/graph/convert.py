@@ -51,7 +51,7 @@ def _splits(data: Data) -> list[Split]:
     return [Split(train, validation, test, str(i)) for i, (train, validation, test) in enumerate(each)]
 
 
-def to_pyg(graph: Graph) -> Data:
+def to_pyg(graph: Graph, sparse: bool) -> Data:
     """PyG's ``Data`` of a graph."""
     from torch_geometric.data import Data
 
@@ -59,7 +59,8 @@ def to_pyg(graph: Graph) -> Data:
     for part, key in MASKS.items() if graph.splits else ():
         columns = [getattr(split, part) for split in graph.splits]
         masks[key] = torch.stack(columns, dim=1) if len(columns) > 1 else columns[0]
-    return Data(x=graph.x, edge_index=graph.edge_index, y=graph.y, **masks)
+    x = graph.x if sparse else graph.x.to_dense()
+    return Data(x=x, edge_index=graph.edge_index, y=graph.y, **masks)
 
 
 def from_networkx(

@@ -178,8 +178,8 @@ def canonical(name: str) -> str:
     names = ["synthetic", *DATASETS]
     if wanted not in names:
         near = difflib.get_close_matches(wanted, names, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise GraphError(f"there is no dataset {name!r}; {hint}The names are {', '.join(names)}")
+        lead = f"did you mean {near[0]!r}? The" if near else "the"
+        raise GraphError(f"there is no dataset {name!r}; {lead} names are {', '.join(names)}")
     return wanted
 
 

@@ -70,7 +70,7 @@ class Graph:
         x: Any,
         y: Any,
         edge_index: Any,
-        splits: Iterable[Split] = (),
+        splits: Iterable[Split] | Split = (),
         num_classes: int | None = None,
         name: str = "graph",
         class_names: Sequence[str] | None = None,
@@ -99,9 +99,13 @@ class Graph:
         self.__dict__.update(name=name, class_names=class_names, metric=metric)
         self.__dict__.update(splits=self._checked(splits))
 
-    def _checked(self, splits: Iterable[Split]) -> tuple[Split, ...]:
+    def _checked(self, splits: Iterable[Split] | Split) -> tuple[Split, ...]:
         """The splits on this graph's device, after checking them against its labels."""
-        splits = tuple(splits)
+        if not isinstance(splits, Split | Iterable):
+            raise GraphError(
+                f"splits is a {type(splits).__name__}; pass a Split, or a list of them as random_splits gives"
+            )
+        splits = (splits,) if isinstance(splits, Split) else tuple(splits)
         for split in splits:
             if not isinstance(split, Split):
                 raise GraphError(
@@ -217,8 +221,8 @@ class Graph:
         reached = scipy.sparse.vstack([step[a:b] @ stay_or_step for a, b in pairwise(bounds)], "csr")
         return self._replace(edge_index=_edges_of(reached).to(self.edge_index.device))
 
-    def with_splits(self, splits: Iterable[Split]) -> Self:
-        """The graph with other splits."""
+    def with_splits(self, splits: Iterable[Split] | Split) -> Self:
+        """The graph with other splits, or with another one."""
         return self._replace(splits=self._checked(splits))
 
     def with_labels(self, y: Any) -> Self:
@@ -262,9 +266,12 @@ class Graph:
         """
         return cls(**convert.from_pyg(data) | facts)
 
-    def to_pyg(self) -> Data:
-        """PyG's ``Data`` with masks of shape (N,) for one split, (N, S) for several, none without splits."""
-        return convert.to_pyg(self)
+    def to_pyg(self, sparse: bool = False) -> Data:
+        """PyG's ``Data`` with masks of shape (N,) for one split, (N, S) for several, none without splits.
+
+        Features are dense, as PyG's transforms need them; ``sparse=True`` leaves sparse ones sparse (CSR).
+        """
+        return convert.to_pyg(self, sparse)
 
     @classmethod
     def from_networkx(
@@ -291,7 +298,9 @@ class Graph:
         return convert.to_networkx(self)
 
     @classmethod
-    def from_scipy(cls, adjacency: Any, x: Any, y: Any, splits: Iterable[Split] = (), **facts: Any) -> Self:
+    def from_scipy(
+        cls, adjacency: Any, x: Any, y: Any, splits: Iterable[Split] | Split = (), **facts: Any
+    ) -> Self:
         """Read a matrix (N, N), best a sparse one: a nonzero in row u, column v is the edge (u, v)."""
         adjacency = scipy.sparse.csr_array(adjacency, copy=True)
         if adjacency.shape != (len(y), len(y)):

@@ -6,7 +6,10 @@ drawn from these preferences, features are noisy class means, and everything fol
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from numbers import Real
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +19,9 @@ from heterophily.graph.graph import Graph, GraphError, random_splits
 
 FAVOR = 10.0
 """How many times more a class likes its two favorite classes than the other foreign ones, by default."""
+
+MOST = 2**31 - 1
+"""The largest count: the square of it, a number for each pair of nodes, fits 64 bits."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -76,12 +82,26 @@ def synthetic(
         validation: Share of nodes for validation; the rest is for testing.
         seed: Seed of everything random.
     """
+    for name, count in {
+        "num_nodes": num_nodes, "num_classes": num_classes, "num_features": num_features,
+        "splits": splits, "seed": seed,
+    }.items():  # fmt: skip
+        _check_whole(name, count)
+    for name, number in {
+        "homophily": homophily, "average_degree": average_degree, "degree_exponent": degree_exponent,
+        "feature_noise": feature_noise, "train": train, "validation": validation,
+    }.items():  # fmt: skip
+        _check_number(name, number, optional=name in ("homophily", "degree_exponent"))
+    if compatibility is None and num_classes > num_nodes:
+        raise GraphError(
+            f"num_classes is {num_classes} for {num_nodes} nodes; use fewer classes or more nodes"
+        )
     preference = _preferences(homophily, compatibility, num_classes)
     rng = np.random.Generator(np.random.PCG64(seed))
     sizes = _class_sizes(num_nodes, len(preference), class_balance)
-    if not (np.isfinite(average_degree) and average_degree > 0):
-        raise GraphError(f"average_degree is {average_degree}; it must be above 0")
-    if num_features < 1 or feature_noise < 0:
+    if not 0 < average_degree <= MOST:
+        raise GraphError(f"average_degree is {average_degree}; it must be above 0 and fit the graph")
+    if num_features < 1 or not 0 <= feature_noise < np.inf:
         raise GraphError(
             f"num_features is {num_features} and feature_noise {feature_noise}; "
             "use at least one feature and a noise of 0 or more"
@@ -107,6 +127,31 @@ def synthetic(
     )
 
 
+def _check_whole(name: str, value: Any) -> None:
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = -1
+    if whole < 0 or isinstance(value, bool):
+        raise GraphError(f"{name} is {value!r}; it must be a whole number, zero or more")
+    if whole > MOST and name != "seed":
+        raise GraphError(f"{name} is {value}; that is more than the {MOST:,} there is room for")
+
+
+def _check_number(name: str, value: Any, optional: bool) -> None:
+    if value is None and optional:
+        return
+    if not isinstance(value, Real) or isinstance(value, bool) or value != value:
+        raise GraphError(f"{name} is {value!r}; it must be a number{' or None' if optional else ''}")
+
+
+def _numbers(name: str, values: Any, wanted: str) -> Floats:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise GraphError(f"{name} is {values!r}; it must be {wanted}") from None
+
+
 def _preferences(homophily: float | None, compatibility: ArrayLike | None, num_classes: int) -> Floats:
     """(K, K) matrix of preferences whose rows sum to 1, from a matrix or from a homophily."""
     if compatibility is None:
@@ -115,7 +160,7 @@ def _preferences(homophily: float | None, compatibility: ArrayLike | None, num_c
         raise GraphError(
             "homophily and compatibility are both given; the diagonal of compatibility says it all"
         )
-    matrix = np.array(compatibility, dtype=np.float64)
+    matrix = _numbers("compatibility", compatibility, "rows of numbers, all of one length")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         raise GraphError(
             f"compatibility has shape {matrix.shape}; it must be square, a row and a column per class, "
@@ -151,7 +196,9 @@ def _circle(homophily: float, num_classes: int) -> Floats:
 
 def _class_sizes(num_nodes: int, num_classes: int, balance: Sequence[float] | None) -> Ints:
     """Class sizes as near to the weights as whole numbers get (largest remainders)."""
-    weights = np.ones(num_classes) if balance is None else np.array(balance, dtype=np.float64)
+    weights = (
+        np.ones(num_classes) if balance is None else _numbers("class_balance", balance, "a list of numbers")
+    )
     if weights.shape != (num_classes,):
         raise GraphError(
             f"class_balance has shape {weights.shape}; give one weight for each of {num_classes} classes"
@@ -175,7 +222,7 @@ def _degree_weights(
     """Relative expected degrees of the nodes: None where all are equal, else a Pareto tail with a cut."""
     if exponent is None:
         return None
-    if not exponent > 2:
+    if not 2 < exponent <= MOST:
         raise GraphError(f"degree_exponent is {exponent}; above 2 the mean degree exists, 2.5 to 3 is usual")
     weights = (1.0 - rng.random(num_nodes)) ** (-1.0 / (exponent - 1.0))
     return np.minimum(weights, weights.mean() * max(np.sqrt(num_nodes / average_degree), 1.0))

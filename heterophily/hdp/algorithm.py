@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from heterophily.graph import Graph, Split
+from heterophily.graph.graph import GraphError
 from heterophily.hdp.config import HDPConfig
 from heterophily.hdp.encoding import scaled, structural_encoding, target_set
 from heterophily.hdp.initial import InitialAssignment, neighbor_features
 from heterophily.hdp.model import HDP
-from heterophily.hdp.partition import EdgeSet, estimate_homophily, homophilous_count, partition
-from heterophily.hdp.prototypes import tpc_loss, trust_set
+from heterophily.hdp.partition import EdgeSet, Partition, estimate_homophily, homophilous_count, partition
+from heterophily.hdp.prototypes import TrustSet, tpc_loss, trust_set
 from heterophily.sparse import Features, SparseMatrix
 from heterophily.stage import (
     Network,
@@ -37,14 +38,19 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
     x = node_features(graph, config.feature_norm)
     x_str = structural_features(graph, split, config, seed)  # line 1
 
+    edges = edge_set(graph, config.order)
+    try:
+        ratio = estimate_homophily(edges, labels["labels"], split.train, config.known_loops)  # line 3
+    except GraphError as error:
+        raise GraphError(f"split {split.name!r}: {error}") from None
+
     initial = yield initial_stage(graph, split, config, seed)  # line 2
     z = assignments(initial.logits, config.sharpness)
 
-    edges = edge_set(graph, config.order)
-    ratio = estimate_homophily(edges, labels["labels"], split.train, config.known_loops)  # line 3
     count = torch.tensor(homophilous_count(ratio, config.rescale, edges), device=z.device)
     parts = partition(z, edges, count)  # line 4
-    trust = trust_set(z, labels["labels"], split.train | split.validation)  # line 5
+    known = split.train | split.validation
+    trust = trust_set(assignments(initial.logits), labels["labels"], known)  # line 5
 
     blocks = (x, x_str) if config.structural else (x,)
     with seeded(seed):
@@ -77,13 +83,13 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
         schedule=Schedule(config.learning_rate, config.weight_decay, config.epoch, config.patience),
         refresh=refresh if config.update else None,
         renewed=("parts", "trust"),
+        notes={name: float(note) for name, note in notes(parts, trust, parts).items()},
         bar=initial.validation,
         metric=graph.metric,
         name="HDP",
     )
-    return Outcome(
-        module, trained, initial, {"homophily": ratio, "estimated_homophily": config.rescale * ratio}
-    )
+    details = {"training_homophily": ratio, "estimated_homophily": min(config.rescale * ratio, 1.0)}
+    return Outcome(module, trained, initial, details)
 
 
 def loss(network: Network, state: State) -> dict[str, Tensor]:
@@ -108,19 +114,23 @@ def refresh(state: State, new: Tensor) -> tuple[State, dict[str, Tensor]]:
     z = assignments(new, state["sharpness"])
     room = old.a_hm.col.shape[-1], old.a_ht.col.shape[-1]
     parts = partition(z, state["edges"], state["count"], room, old.a_hm.val.dtype)
-    trust = trust_set(z, state["labels"], state["train"] | state["validation"])
-    notes = {
+    trust = trust_set(assignments(new), state["labels"], state["train"] | state["validation"])
+    return {"parts": parts, "trust": trust}, notes(parts, trust, old)
+
+
+def notes(parts: Partition, trust: TrustSet, old: Partition) -> dict[str, Tensor]:
+    """Say for the history what a partition and a trust set look like."""
+    return {
         "changed_edges": (parts.is_homophilous != old.is_homophilous).sum(),
         "trusted": trust.trusted.sum(),
         "threshold": parts.threshold,
-        "estimated_homophily": state["count"] / state["edges"].size,  # ĥ, which sets the partition
+        "estimated_homophily": parts.is_homophilous.double().mean(),  # ĥ, which sets the partition
         "expected_homophily": parts.probability.mean(),  # what Z believes
     }
-    return {"parts": parts, "trust": trust}, notes
 
 
-def assignments(new: Tensor, sharpness: Tensor | float) -> Tensor:
-    """Return Z in float64; the sharpness is the rescaling the paper asks for against lost precision."""
+def assignments(new: Tensor, sharpness: Tensor | float = 1.0) -> Tensor:
+    """Return Z in float64; for the partition alone the paper asks to rescale it against lost precision."""
     return torch.softmax(new.double() * sharpness, -1)
 
 

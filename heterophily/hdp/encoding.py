@@ -7,8 +7,8 @@ from torch import Tensor
 
 from heterophily.sparse import Features, SparseMatrix, features, multiply
 
-CHUNK = 1024
-"""Targets encoded at a time; bounds the dense intermediate to N x CHUNK."""
+ROOM = 2**26
+"""Entries of the dense intermediate; targets are encoded a few at a time to stay within them."""
 
 
 def target_set(y: Tensor, train: Tensor, size: int, seed: int = 0) -> Tensor:
@@ -36,9 +36,10 @@ def structural_encoding(walk: SparseMatrix, targets: Tensor, hops: int, width: i
     size = walk.shape[0]
     width = targets.numel() if width is None else width
     chunks = []
-    for start in range(0, width, CHUNK):
-        some = targets[start : start + CHUNK]
-        x_str = walk.val.new_zeros(size, min(CHUNK, width - start))
+    step = max(1, ROOM // size)
+    for start in range(0, width, step):
+        some = targets[start : start + step]
+        x_str = walk.val.new_zeros(size, min(step, width - start))
         x_str[some, torch.arange(some.numel(), device=some.device)] = 1  # Eq. 7
         for _ in range(hops):
             x_str = multiply(walk, x_str)  # Eq. 8

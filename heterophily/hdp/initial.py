@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from heterophily.layers import MLP
-from heterophily.sparse import Features, SparseMatrix, features, multiply
+from heterophily.sparse import Features, SparseMatrix, smooth
 
 
 def neighbor_features(adjacency: SparseMatrix, x: Features, normalization: str) -> Features:
     """Return X^nb = ÂX with the symmetric or the random-walk normalization of A (Eq. 20)."""
-    a_hat = adjacency.normalized(normalization)
-    return features(multiply(a_hat, x.to_dense() if isinstance(x, SparseMatrix) else x))
+    return smooth(adjacency.normalized(normalization), x)
 
 
 class InitialAssignment(nn.Module):

@@ -56,13 +56,14 @@ def estimate_homophily(edges: EdgeSet, labels: Tensor, train: Tensor, known_loop
     the homophilous edges they are and estimates the share on the other edges alone.
     """
     loop = edges.u == edges.v
-    inside = train[edges.u] & train[edges.v] & ~(loop & known_loops)
-    same = inside & (labels[edges.u] == labels[edges.v])
-    if not bool(inside.any()):
+    inside = train[edges.u] & train[edges.v]
+    if not bool((inside & ~loop).any()):
         raise GraphError(
-            "no edge of E' joins two training nodes, so the homophily ratio of Eq. 1 is 0/0; "
-            "use order=2 or a larger training set"
+            "no edge of E' but self-loops joins two training nodes, so the homophily ratio of Eq. 1 says "
+            "nothing; use order=2 if it is 1, or a larger training set"
         )
+    inside &= ~(loop & known_loops)
+    same = inside & (labels[edges.u] == labels[edges.v])
     ratio = same.sum().item() / inside.sum().item()
     if known_loops:
         loops = int(loop.sum())
@@ -97,7 +98,7 @@ def mark_homophilous(probability: Tensor, count: Tensor) -> tuple[Tensor, Tensor
 def partition(
     z: Tensor,
     edges: EdgeSet,
-    count: Tensor,
+    count: Tensor | int,
     capacity: tuple[int, int] | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Partition:
@@ -106,6 +107,7 @@ def partition(
     Both adjacency matrices get room for ``capacity`` entries, by default what ``count`` can need;
     entries to spare have the value 0 and stand at the end of the last row.
     """
+    count = torch.as_tensor(count, device=z.device)
     probability = edge_probabilities(z, edges)
     threshold, marked = mark_homophilous(probability, count)
     entries = edges.col.shape[-1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 
 from heterophily.config import ConfigError
@@ -11,10 +13,14 @@ def choose_device(name: str) -> torch.device:
     """Return the device of a name; "auto" is a GPU where there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise ConfigError(f"unknown device '{name}'; use auto, cpu or cuda") from None
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("no CUDA device was found by this PyTorch; use --device cpu or auto")
+    if not re.fullmatch(r"cpu|cuda(:[0-9]{1,2})?", str(name)):
+        raise ConfigError(
+            f"unknown device '{name}'; use auto, cpu or cuda, or cuda:N for the N-th GPU from 0"
+        )
+    device = torch.device(name)
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise ConfigError("no CUDA device was found by this PyTorch; use --device cpu or auto")
+        if (device.index or 0) >= (count := torch.cuda.device_count()):
+            raise ConfigError(f"there is no device '{name}'; this machine has cuda:0 to cuda:{count - 1}")
     return device

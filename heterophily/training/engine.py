@@ -260,8 +260,8 @@ class Batch:
 
     def _results(self, seconds: float) -> list[Trained]:
         assert self.kept_logits is not None
-        curves = _curves(self.names, self.history, len(self.stages))
-        epochs = [len(curve["validation"]) for curve in curves]
+        curves = _curves(self.names, self.history, self.stages)
+        epochs = [len(c["validation"]) if s.schedule.epochs else 0 for c, s in zip(curves, self.stages)]
         return [
             Trained(
                 weights={name: t[i] for name, t in self.kept.items()},
@@ -271,7 +271,7 @@ class Batch:
                 validation_loss=self.ended[i][1],
                 best_epoch=self.ended[i][2],
                 epochs=epochs[i],
-                seconds=seconds * epochs[i] / sum(epochs),
+                seconds=seconds * (epochs[i] / sum(epochs) if any(epochs) else 1 / len(epochs)),
                 history=curves[i],
             )
             for i, stage in enumerate(self.stages)
@@ -284,17 +284,22 @@ def _stack_named(each: Sequence[Named], device: torch.device, dtype: torch.dtype
 
 
 def _curves(
-    names: Sequence[str], history: Sequence[tuple[list[int], Tensor, Named]], runs: int
+    names: Sequence[str], history: Sequence[tuple[list[int], Tensor, Named]], stages: Sequence[Stage]
 ) -> list[dict[str, list[float]]]:
-    """Turn one table per epoch into one history per run; a note not taken in an epoch is NaN there."""
-    noted = list(dict.fromkeys(name for _, _, notes in history for name in notes))
-    curves: list[dict[str, list[float]]] = [defaultdict(list) for _ in range(runs)]
+    """Turn one table per epoch into one history per run; a note stays until the run is refreshed again."""
+    curves: list[dict[str, list[float]]] = [defaultdict(list) for _ in stages]
+    standing = [dict(stage.notes) for stage in stages]
     for ids, figures, notes in history:
-        columns = figures.tolist()
-        columns += [notes[name].tolist() if name in notes else [torch.nan] * len(ids) for name in noted]
-        for name, column in zip([*names, *noted], columns, strict=True):
-            for i, value in zip(ids, column, strict=True):
-                if i != GONE:
-                    curves[i][name].append(value)
-    never = [{name for name in noted if all(map(math.isnan, curve[name]))} for curve in curves]
-    return [{n: c for n, c in curve.items() if n not in gone} for curve, gone in zip(curves, never)]
+        taken = {name: note.tolist() for name, note in notes.items()}
+        for row, (i, column) in enumerate(zip(ids, figures.T.tolist(), strict=True)):
+            if i == GONE:
+                continue
+            for name, value in zip(names, column, strict=True):
+                curves[i][name].append(value)
+            if not standing[i]:
+                continue
+            new = {name: note[row] for name, note in taken.items() if not math.isnan(note[row])}
+            standing[i].update(new)
+            for name, value in (standing[i] | {"refreshed": float(bool(new))}).items():
+                curves[i][name].append(value)
+    return [dict(curve) for curve in curves]

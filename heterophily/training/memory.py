@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from torch.utils import _pytree as pytree
 
+from heterophily.sparse import SparseMatrix
 from heterophily.stage import Stage, Trained
 from heterophily.training.engine import Batch, Watch
 
@@ -14,9 +16,15 @@ SHARE = 0.6
 
 
 def runs_that_fit(stage: Stage, device: torch.device, dtype: torch.dtype) -> int:
-    """Forecast how many runs like this stage fit on the device, by training one of them for an epoch."""
+    """Forecast how many runs like this stage fit on the device, by training one of them for an epoch.
+
+    Nor may the block diagonal of all runs outgrow its 32-bit indices.
+    """
+    leaves = pytree.tree_leaves(stage.state, is_leaf=lambda part: isinstance(part, SparseMatrix))
+    sizes = [max(part.col.numel(), *part.shape) for part in leaves if isinstance(part, SparseMatrix)]
+    most = (2**31 - 1) // max(sizes, default=1)
     if device.type != "cuda":
-        return 2**31
+        return most
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device)
@@ -24,7 +32,7 @@ def runs_that_fit(stage: Stage, device: torch.device, dtype: torch.dtype) -> int
     each = torch.cuda.max_memory_allocated(device) - before
     torch.cuda.empty_cache()
     free = torch.cuda.mem_get_info(device)[0]
-    return max(1, int(SHARE * free / max(each, 1)))
+    return max(1, min(most, int(SHARE * free / max(each, 1))))
 
 
 def train_within_memory(

@@ -47,13 +47,7 @@ def train_runs(
     graph = graph.to(device)
     procedures = []
     for run in runs:
-        split = run.split if isinstance(run.split, Split) else graph.split(run.split)
-        split = split.map(lambda mask: mask.to(device))
-        if not split.validation.any():
-            raise GraphError(
-                f"split {split.name!r} has no validation node, so nothing says when to stop; "
-                "mark some in its validation mask"
-            )
+        split = fit_for_training(graph, run.split)
         procedures.append(MODELS[run.model].procedure(seal(graph, split), split, run.config, run.seed))
     outcomes: list[Any] = [None] * len(runs)
     waiting = {i: next(procedure) for i, procedure in enumerate(procedures)}
@@ -66,6 +60,29 @@ def train_runs(
                 outcomes[i] = stop.value
                 del waiting[i]
     return outcomes
+
+
+def fit_for_training(graph: Graph, split: int | str | Split) -> Split:
+    """Return a split on the graph's device, or say why nothing can be trained on it."""
+    split = split if isinstance(split, Split) else graph.split(split)
+    if len(split.train) != graph.num_nodes:
+        raise GraphError(
+            f"split {split.name!r} has masks of length {len(split.train)}, but the graph has "
+            f"{graph.num_nodes} nodes; give one entry per node"
+        )
+    split = split.map(lambda mask: mask.to(graph.y.device))
+    if not split.validation.any():
+        raise GraphError(
+            f"split {split.name!r} has no validation node, so nothing says when to stop; "
+            "mark some in its validation mask"
+        )
+    for part, mask in (("training", split.train), ("validation", split.validation)):
+        if (blank := mask & (graph.y < 0)).any():
+            raise GraphError(
+                f"split {split.name!r}: {int(blank.sum()):,} of its {part} nodes are unlabelled (y = -1), "
+                f"the first is node {int(blank.nonzero()[0])}; take them out with mask & (y >= 0)"
+            )
+    return split
 
 
 def train_stages(

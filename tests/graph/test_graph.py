@@ -14,6 +14,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch_geometric.data import Data, HeteroData
+from torch_geometric.transforms import NormalizeFeatures
 
 from heterophily.graph.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
 
@@ -455,9 +456,23 @@ def test_copies_keep_all_that_they_do_not_change(graph: Graph) -> None:
 
 @given(graphs())
 def test_a_graph_survives_the_way_through_pyg(graph: Graph) -> None:
-    data = graph.to_pyg()
+    data = graph.to_pyg(sparse=True)
     data.validate()
     assert_same(graph, Graph.from_pyg(data))
+
+
+def test_pyg_gets_features_that_its_transforms_can_take() -> None:
+    graph = Graph(sp.csr_array(np.eye(4)), [0, 1, 0, 1], [[0, 1], [1, 0]])
+    assert graph.x.is_sparse_csr and graph.to_pyg(sparse=True).x.is_sparse_csr
+    data = NormalizeFeatures()(graph.to_pyg())
+    assert torch.equal(data.x, torch.eye(4))
+
+
+def test_a_single_split_needs_no_list() -> None:
+    assert [split.name for split in a_graph(splits=SPLIT).splits] == [SPLIT.name]
+    assert len(a_graph().with_splits(SPLIT).splits) == 1
+    with pytest.raises(GraphError, match="splits is a int; pass a Split, or a list of them"):
+        a_graph(splits=3)
 
 
 def test_one_split_becomes_flat_masks_and_several_become_columns() -> None:

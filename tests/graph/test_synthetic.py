@@ -198,3 +198,22 @@ def test_any_positive_compatibility_gives_a_graph(
 def test_nonsense_is_refused_with_a_reason(options: dict, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         synthetic(**options)
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"num_nodes": 1e2}, "num_nodes is 100.0; it must be a whole number"),
+    ({"num_nodes": 10**23}, "that is more than the 2,147,483,647"),
+    ({"num_classes": 10**9}, "num_classes is 1000000000 for 2000 nodes"),
+    ({"num_features": "2"}, "num_features is '2'; it must be a whole number"),
+    ({"splits": -1}, "splits is -1; it must be a whole number, zero or more"),
+    ({"seed": None}, "seed is None; it must be a whole number"),
+    ({"homophily": "a"}, "homophily is 'a'; it must be a number or None"),
+    ({"average_degree": None}, "average_degree is None; it must be a number$"),
+    ({"average_degree": 1e300}, "average_degree is 1e\\+300; it must be above 0 and fit the graph"),
+    ({"feature_noise": float("nan")}, "feature_noise is nan; it must be a number"),
+    ({"compatibility": [[1, 2], [3]]}, "compatibility is .*; it must be rows of numbers, all of one length"),
+    ({"class_balance": ["a"] * 5}, "class_balance is .*; it must be a list of numbers"),
+])  # fmt: skip
+def test_an_option_of_the_wrong_kind_is_refused_with_what_is_wanted(options: dict, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        synthetic(**options)

@@ -104,7 +104,7 @@ def test_the_estimated_homophily_is_told() -> None:
     details = train(rescale=0.9, epoch=1, epoch_init=1).details
     graph = tiny_graph()
     ratio = estimate_homophily(edge_set(graph, 1), graph.y, graph.split(0).train, known_loops=True)
-    assert details == {"homophily": ratio, "estimated_homophily": 0.9 * ratio}
+    assert details == {"training_homophily": ratio, "estimated_homophily": 0.9 * ratio}
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -146,8 +146,7 @@ def test_partition_and_trust_set_are_renewed_exactly_when_validation_passes_all_
     for bar in (0.0, 0.4, 0.6):
         _, _, main = two_stages(bar, epoch=30, learning_rate=0.03)
         (trained,) = train_stages([main], CPU)
-        notes = trained.history.get("threshold", [math.nan] * trained.epochs)
-        renewed = [not math.isnan(value) for value in notes]
+        renewed = [bool(value) for value in trained.history["refreshed"]]
         best, wanted = bar, []
         for score in trained.history["validation"]:
             wanted.append(score > best)
@@ -158,7 +157,9 @@ def test_partition_and_trust_set_are_renewed_exactly_when_validation_passes_all_
 def test_nothing_is_renewed_unless_validation_passes_the_initial_assignment_s() -> None:
     _, _, main = two_stages(bar=1.0)
     (trained,) = train_stages([main], CPU)
-    assert not {*RENEWAL} & set(trained.history)
+    assert not any(trained.history["refreshed"])
+    for note in RENEWAL:
+        assert set(trained.history[note]) == {main.notes[note]}
     assert_bitwise(trained.state["parts"], main.state["parts"])
     assert_bitwise(trained.state["trust"], main.state["trust"])
 
@@ -190,8 +191,8 @@ def test_runs_that_renew_at_different_epochs_together_do_as_they_do_alone() -> N
             one.trained.state["parts"].is_homophilous, other.trained.state["parts"].is_homophilous
         )
         assert torch.equal(one.trained.state["trust"].trusted, other.trained.state["trust"].trusted)
-        epochs.add(tuple(math.isnan(value) for value in one.trained.history["threshold"]))
-        assert sum(not math.isnan(value) for value in one.trained.history["threshold"]) > 1
+        epochs.add(tuple(one.trained.history["refreshed"]))
+        assert sum(one.trained.history["refreshed"]) > 1
     assert len(epochs) > 1
 
 
@@ -211,7 +212,7 @@ def test_the_history_tells_losses_accuracies_and_renewals() -> None:
     _, _, main = two_stages(bar=0.0)
     (trained,) = train_stages([main], CPU)
     wanted = {"loss", "cross_entropy", "tpc", "train", "validation", "validation_loss"}
-    assert wanted | {*RENEWAL} == set(trained.history)
+    assert wanted | {*RENEWAL, "refreshed"} == set(trained.history)
     assert {len(column) for column in trained.history.values()} == {trained.epochs} == {12}
 
 
@@ -220,7 +221,7 @@ def test_the_history_tells_losses_accuracies_and_renewals() -> None:
 
 def test_without_initialization_the_first_mlp_is_used_untrained() -> None:
     first, initial, _ = two_stages(initialization="random")
-    assert (initial.epochs, initial.best_epoch) == (1, 0)  # judged once, no step taken
+    assert (initial.epochs, initial.best_epoch) == (0, 0)  # judged once, no step taken
     assert_bitwise(
         {name: p.detach() for name, p in first.module.named_parameters()},
         {name: initial.weights[name] for name, _ in first.module.named_parameters()},
@@ -265,7 +266,7 @@ def test_without_structural_encoding_the_initial_assignment_still_has_it() -> No
 def test_without_update_the_first_partition_stays_to_the_end() -> None:
     _, _, main = two_stages(bar=0.0, update=False)
     (trained,) = train_stages([main], CPU)
-    assert "threshold" not in trained.history
+    assert not any(trained.history["refreshed"])
     assert_bitwise(trained.state["parts"], main.state["parts"])
 
 

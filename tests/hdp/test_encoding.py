@@ -75,7 +75,7 @@ def test_encoding_a_few_targets_at_a_time_changes_nothing(
     for density in (0.0, 0.05, 0.6):  # sparse chunks, a mixture, dense chunks
         a, targets = adjacency(density=density), torch.arange(0, 12, 2)
         whole = structural_encoding(walk(a), targets, 2, width=8)
-        monkeypatch.setattr(encoding, "CHUNK", chunk)
+        monkeypatch.setattr(encoding, "ROOM", chunk * len(a))
         pieces = structural_encoding(walk(a), targets, 2, width=8)
         monkeypatch.undo()
         assert type(pieces) is type(whole)
