@@ -29,8 +29,12 @@ class FeatureLinear(nn.Module):
     def forward(self, blocks: Sequence[Features]) -> Tensor:
         """Map the blocks of non-zero width, in order."""
         given = [block for block in blocks if block.shape[1]]
-        products = [multiply(block, w) for block, w in zip(given, self.weights, strict=True)]
-        return sum(products, self.bias.expand(blocks[0].shape[0], -1))
+        if not given:
+            return self.bias.expand(blocks[0].shape[0], -1)
+        first, *others = (multiply(block, w) for block, w in zip(given, self.weights, strict=True))
+        for product in others:
+            first = first.add_(product)  # in place: on a large graph each temporary costs as much as a pass
+        return first.add_(self.bias)
 
     def extra_repr(self) -> str:
         return f"{[tuple(w.shape) for w in self.weights]}"
@@ -63,7 +67,7 @@ class Dropout(nn.Module):
 
     def _drop(self, h: Tensor) -> Tensor:
         gone: Tensor = _Dropped.apply(self.key, self.p, h.shape)  # type: ignore[no-untyped-call]
-        return (h / (1 - self.p)).masked_fill(gone, 0)
+        return h.masked_fill(gone, 0).mul_(1 / (1 - self.p))
 
     def extra_repr(self) -> str:
         return f"active={self.active}"
@@ -95,9 +99,10 @@ class _Dropped(torch.autograd.Function):
         runs = key.reshape(-1, 1)
         size = math.prod(shape)
         word = torch.arange(-(-size // 4), device=key.device).mul_(_ODD[0]) + runs.mul(_ODD[1])
-        for odd, shift in ((_ODD[1], 32), (_ODD[2], 29), (_ODD[0], 32)):
-            word.bitwise_xor_((word >> shift).bitwise_and_((1 << (64 - shift)) - 1)).mul_(odd)
-        word.bitwise_xor_((word >> 32).bitwise_and_((1 << 32) - 1))
+        high = torch.empty_like(word)
+        for shift, odd in ((32, _ODD[1]), (29, _ODD[2]), (32, _ODD[0]), (32, 1)):
+            torch.bitwise_right_shift(word, shift, out=high)
+            word.bitwise_xor_(high.bitwise_and_((1 << (64 - shift)) - 1)).mul_(odd)
         quarters = word.view(torch.int16)[:, :size]  # four entries from each hashed word
         cut = (p.reshape(-1, 1).double() * 65536 - 32768).to(torch.int16)
         return (quarters < cut).view(key.shape + shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from heterophily.hdp.partition import Partition
 from heterophily.sparse import SparseMatrix, multiply
@@ -34,7 +35,9 @@ class SemanticMessagePassing(nn.Module):
         """Propagate (N, dim) to (N, dim): H^ht from H^nb (Eq. 16), H^hm from H^ego (Eq. 17)."""
         h_0 = h
         for weigh in self.weigh:
+            assert isinstance(weigh, nn.Linear)
             h_tilde = neighbor_mean(parts.a_hm, parts.inverse_hm, h)
-            alpha = torch.sigmoid(weigh(torch.cat([h_0, h_tilde], -1)))
-            h = alpha * h_0 + (1 - alpha) * h_tilde
+            own, theirs = weigh.weight.chunk(2, -1)  # of [H⁰ ‖ H̃], which is never built
+            alpha = torch.sigmoid(F.linear(h_0, own, weigh.bias) + F.linear(h_tilde, theirs))
+            h = torch.lerp(h_tilde, h_0, alpha)
         return h

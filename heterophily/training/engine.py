@@ -22,6 +22,7 @@ from torch.func import functional_call
 from heterophily.stage import Network, Stage, State, Trained
 from heterophily.training import metrics
 from heterophily.training.adam import Adam
+from heterophily.training.allocation import keep_freed_memory
 from heterophily.training.stacking import Stacked
 
 Named = dict[str, Tensor]
@@ -108,6 +109,8 @@ class Batch:
         capture: bool | None = None,
         leave: float | None = None,
     ):
+        if device.type == "cpu":
+            keep_freed_memory()
         self.stages, self.stage, self.device = stages, stages[0], device
         self.skeleton = copy.deepcopy(self.stage.module).to(device=device, dtype=dtype)
         self.params = _stack_named([dict(s.module.named_parameters()) for s in stages], device, dtype)
