@@ -178,7 +178,7 @@ def test_the_ablations_are_the_seven_of_table_3_and_each_changes_something() -> 
         assert differ == set(changes), name
 
 
-# Defects, reported; each test runs as soon as its mark is taken away.
+# Edges of the input
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

@@ -434,7 +434,7 @@ def test_a_score_needs_test_nodes() -> None:
     assert 0 <= model.score(graph, split=whole) <= 1
 
 
-# Defects, reported; each test runs as soon as its mark is taken away.
+# Edges of the input
 
 
 def test_minus_one_in_a_list_of_words_is_unlabelled_too() -> None:

@@ -262,7 +262,7 @@ def test_the_engine_is_a_plain_loop_with_torch_s_adam(split: int, seed: int) -> 
     torch.testing.assert_close(outcome.trained.logits, kept, rtol=0, atol=1e-10)
 
 
-# Defects, reported; each test runs as soon as its mark is taken away.
+# Edges of the input
 
 
 def test_a_history_has_the_same_columns_alone_and_together() -> None:

@@ -186,7 +186,7 @@ def test_a_graph_without_features_has_dense_ones_of_no_width() -> None:
     assert features(torch.zeros(4, 0)).shape == (4, 0)
 
 
-# Defects, reported; each test runs as soon as its mark is taken away.
+# Edges of the input
 
 
 def test_a_symmetric_matrix_may_be_normalized_to_one_that_is_not() -> None:

@@ -14,7 +14,7 @@ def keep_freed_memory() -> bool:
     """Let the C library reuse what large tensors free; say whether it could be told to.
 
     By default glibc hands blocks above 32 MiB back at once, and every epoch of a large graph then pays
-    for page faults: half of the time at 100,000 nodes. Holds for the whole process, once.
+    for page faults. Holds for the whole process, once.
     """
     if platform.libc_ver()[0] != "glibc":
         return False

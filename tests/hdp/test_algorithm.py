@@ -387,7 +387,7 @@ def test_a_smaller_epoch_count_really_is_a_prefix() -> None:
     assert all(a != b for a, b in pairwise(curve))
 
 
-# Defects, reported; each test runs as soon as its mark is taken away.
+# Edges of the input
 
 
 def test_splits_of_one_name_and_other_nodes_do_not_share_the_initial_training() -> None:
