@@ -10,7 +10,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from heterophily.sparse import Features, SparseMatrix, as_features, multiply
+from heterophily.sparse import (
+    Features,
+    Pattern,
+    SparseMatrix,
+    as_features,
+    attend,
+    multiply,
+    row_exponentials,
+    score,
+)
 
 
 class FeatureLinear(nn.Module):
@@ -89,6 +98,38 @@ class MLP(nn.Module):
         h = F.relu(self.first([self.drop_input(block) for block in blocks]))
         out: Tensor = self.second(self.drop_hidden(h))
         return out
+
+
+class GraphAttention(nn.Module):
+    """Attention over neighbors (Veličković et al., ICLR 2018), with several heads side by side.
+
+    z = X W;  e_ij = LeakyReLU(a₁·z_i + a₂·z_j);  out_i = Σ_j drop(softmax_j(e_ij)) z_j
+
+    The pattern says who collects from whom. No (edges, width) tensor is ever built.
+    """
+
+    def __init__(self, features: int, out: int, heads: int, dropout: float, slope: float = 0.2):
+        super().__init__()
+        self.heads, self.slope = heads, slope
+        bound = math.sqrt(2) * math.sqrt(6 / (features + out))  # Xavier's of each head, gain √2
+        self.weight = nn.Parameter(torch.empty(features, heads * out).uniform_(-bound, bound))
+        bound = math.sqrt(2) * math.sqrt(6 / (2 * out + 1))
+        self.collecting = nn.Parameter(torch.empty(heads, 1, out).uniform_(-bound, bound))  # a₁
+        self.giving = nn.Parameter(torch.empty(heads, 1, out).uniform_(-bound, bound))  # a₂
+        self.drop = Dropout(dropout)
+
+    def forward(self, x: Features, pattern: Pattern) -> Tensor:
+        """Return (N, heads · out), the heads one after another."""
+        z = multiply(x, self.weight).unflatten(1, (self.heads, -1)).movedim(1, 0)
+        to, of = (z * self.collecting).sum(-1), (z * self.giving).sum(-1)
+        one = torch.ones_like(to)
+        scores = score(pattern, torch.stack([to, one], -1), torch.stack([one, of], -1))
+        each, total = row_exponentials(pattern, F.leaky_relu(scores, self.slope))
+        out = attend(pattern, self.drop(each), z) / total.clamp(min=1e-12).unsqueeze(-1)
+        return out.movedim(0, 1).flatten(1)
+
+    def extra_repr(self) -> str:
+        return f"{tuple(self.weight.shape)}, heads={self.heads}, slope={self.slope}"
 
 
 class _Dropped(torch.autograd.Function):

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 with warnings.catch_warnings():  # torch announces once per process that CSR tensors are young
     warnings.simplefilter("ignore")
@@ -21,7 +22,7 @@ class SparseMatrix(NamedTuple):
 
     Plain tensors, because ``torch.func.vmap`` refuses sparse ones. ``order[i]`` is where the i-th
     entry of the transpose stands in ``val``; ``None`` means the matrix equals its transpose.
-    Gradients flow to the dense factor, not to ``val``.
+    Gradients flow to the dense factor, not to ``val``; where they must, as in attention, see `Pattern`.
     """
 
     crow: Tensor  # (rows + 1,) int32
@@ -83,6 +84,61 @@ class SparseMatrix(NamedTuple):
     def to_dense(self) -> Tensor:
         """Return the dense matrix; for tests and small graphs."""
         return _csr(self.crow, self.col, self.val, self.shape[1]).to_dense()
+
+
+class Pattern(NamedTuple):
+    """Where the entries of a square matrix stand; their values are computed, and get gradients.
+
+    Row i holds those from whom node i collects. Every operation below takes values of shape (nnz,),
+    or (heads, nnz) with a dense factor of shape (heads, N, width).
+    """
+
+    crow: Tensor  # (N + 1,) int32
+    col: Tensor  # (nnz,) int32
+    t_crow: Tensor  # (N + 1,) int32
+    t_col: Tensor  # (nnz,) int32
+    order: Tensor  # (nnz,) int64, where each entry of the transpose stands among the entries
+
+    @classmethod
+    def from_edges(cls, edge_index: Tensor, num_nodes: int) -> Pattern:
+        """Build from edges, none of them twice: entry (u, v) for u → v, sorted by row, then column."""
+        whole = SparseMatrix.from_edges(edge_index, num_nodes)
+        assert whole.order is not None
+        return cls(whole.crow, whole.col, whole.t_crow, whole.t_col, whole.order)
+
+    @property
+    def row(self) -> Tensor:
+        """The row of every entry, int64; for preparations, as its length is read back from the device."""
+        return torch.arange(self.crow.shape[0] - 1, device=self.crow.device).repeat_interleave(
+            self.crow.diff()
+        )
+
+
+def score(pattern: Pattern, left: Tensor, right: Tensor) -> Tensor:
+    """Return left_i · right_j for every entry (i, j)."""
+    if left.dim() == 3:
+        return torch.vmap(lambda a, b: score(pattern, a, b))(left, right)
+    out: Tensor = _Sampled.apply(*pattern, left, right)  # type: ignore[no-untyped-call]
+    return out
+
+
+def attend(pattern: Pattern, val: Tensor, h: Tensor) -> Tensor:
+    """Return the matrix of these values times ``h``; both get gradients."""
+    if h.dim() == 3:
+        return torch.vmap(lambda v, b: attend(pattern, v, b))(val, h)
+    out: Tensor = _Weighted.apply(*pattern, val, h)  # type: ignore[no-untyped-call]
+    return out
+
+
+def row_exponentials(pattern: Pattern, scores: Tensor) -> tuple[Tensor, Tensor]:
+    """Return exp(score - the row's largest) of every entry and their sum in every row: a softmax's parts."""
+    if scores.dim() == 2:
+        return torch.vmap(lambda s: row_exponentials(pattern, s))(scores)
+    highest: Tensor = _RowMax.apply(pattern.crow, scores.detach())  # type: ignore[no-untyped-call]
+    ones = torch.ones_like(highest).unsqueeze(1)
+    top = score(pattern, highest.unsqueeze(1), ones)
+    each = (scores - top).exp()
+    return each, attend(pattern, each, ones).squeeze(1)
 
 
 def stack(matrices: Sequence[SparseMatrix]) -> SparseMatrix:
@@ -164,9 +220,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def forward(crow: Tensor, col: Tensor, val: Tensor, *rest: Tensor) -> Tensor:
         t_crow, _, _, h = rest
-        a = _csr(crow, col, val, t_crow.shape[0] - 1)
-        # On CPU the reduce kernel is two to three times as fast as the product torch takes for ``@``.
-        return torch.sparse.mm(a, h.contiguous(), "sum") if h.device.type == "cpu" else a @ h
+        return _times(crow, col, val, t_crow.shape[0] - 1, h)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -183,10 +237,7 @@ class _Product(torch.autograd.Function):
         # Also where all runs share the matrix: one block after another reads rows that are in the cache,
         # while runs laid side by side as columns took two to three times as long on a CPU.
         runs = info.batch_size
-        stacked = [
-            part.expand(runs, *part.shape) if dim is None else part.movedim(dim, 0)
-            for part, dim in zip(args, in_dims, strict=True)
-        ]
+        stacked = _stacked(runs, in_dims, args)
         rows, cols = stacked[0].shape[1] - 1, stacked[3].shape[1] - 1
         tall = stacked[6].flatten(0, 1)
         forth = _diagonal(stacked[0], stacked[1], stacked[2], cols)
@@ -198,13 +249,136 @@ class _Product(torch.autograd.Function):
         return out.unflatten(0, (runs, rows)), 0
 
 
+class _Weighted(torch.autograd.Function):
+    """CSR times dense with gradients to the entries; many runs on one block diagonal."""
+
+    @staticmethod
+    def forward(*args: Tensor) -> Tensor:
+        crow, col, t_crow, _, _, val, h = args
+        return _times(crow, col, val, t_crow.shape[0] - 1, h)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        crow, col, t_crow, t_col, order, val, h = ctx.saved_tensors
+        entries = _dots(crow, col, grad, h)
+        down = _times(t_crow, t_col, val[order], crow.shape[0] - 1, grad)
+        return None, None, None, None, None, entries, down
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Tensor) -> tuple[Tensor, int]:
+        *pattern, val, h = _stacked(info.batch_size, in_dims, args)
+        rows = pattern[0].shape[1] - 1
+        out = _Weighted.apply(*_blocks(pattern), val.flatten(), h.flatten(0, 1))  # type: ignore[no-untyped-call]
+        return out.unflatten(0, (info.batch_size, rows)), 0
+
+
+class _Sampled(torch.autograd.Function):
+    """The entries of left · rightᵀ at the places of a pattern; many runs on one block diagonal."""
+
+    @staticmethod
+    def forward(*args: Tensor) -> Tensor:
+        crow, col, _, _, _, left, right = args
+        return _dots(crow, col, left, right)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        crow, col, t_crow, t_col, order, left, right = ctx.saved_tensors
+        to_left = to_right = None
+        if ctx.needs_input_grad[5]:
+            to_left = _times(crow, col, grad, t_crow.shape[0] - 1, right)
+        if ctx.needs_input_grad[6]:
+            to_right = _times(t_crow, t_col, grad[order], crow.shape[0] - 1, left)
+        return None, None, None, None, None, to_left, to_right
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Tensor) -> tuple[Tensor, int]:
+        *pattern, left, right = _stacked(info.batch_size, in_dims, args)
+        out = _Sampled.apply(*_blocks(pattern), left.flatten(0, 1), right.flatten(0, 1))  # type: ignore[no-untyped-call]
+        return out.unflatten(0, (info.batch_size, -1)), 0
+
+
+class _RowMax(torch.autograd.Function):
+    """The largest entry of every row; of an empty row 0. It has no gradient."""
+
+    @staticmethod
+    def forward(crow: Tensor, val: Tensor) -> Tensor:
+        highest = torch.segment_reduce(val, "max", offsets=crow.long(), unsafe=True)
+        return highest.masked_fill(highest.isneginf(), 0)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.mark_non_differentiable(output)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, ...]:
+        return None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Tensor) -> tuple[Tensor, int]:
+        crow, val = _stacked(info.batch_size, in_dims, args)
+        rows = crow.shape[1] - 1
+        out = _RowMax.apply(_starts(crow, val.shape[1]), val.flatten())  # type: ignore[no-untyped-call]
+        return out.unflatten(0, (info.batch_size, rows)), 0
+
+
+def _dots(crow: Tensor, col: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """Return left_i · right_j at every entry; never the (nnz, width) products of a gather."""
+    places = _csr(crow, col, left.new_zeros(col.shape[0]), right.shape[0])
+    found: Tensor = torch.sparse.sampled_addmm(places, left.contiguous(), right.contiguous().T, beta=0.0)
+    return found.values()
+
+
+def _stacked(runs: int, in_dims: tuple[int | None, ...], args: Sequence[Tensor]) -> list[Tensor]:
+    """Give every argument a leading axis of runs."""
+    pairs = zip(args, in_dims, strict=True)
+    return [part.expand(runs, *part.shape) if dim is None else part.movedim(dim, 0) for part, dim in pairs]
+
+
+def _blocks(pattern: Sequence[Tensor]) -> list[Tensor]:
+    """Lay the patterns of all runs on one block diagonal."""
+    crow, col, t_crow, t_col, order = pattern
+    runs, capacity = col.shape
+    nodes = crow.shape[1] - 1
+    shift = torch.arange(runs, device=col.device).unsqueeze(1)
+    step = (shift * nodes).to(col.dtype)
+    return [
+        _starts(crow, capacity),
+        (col + step).flatten(),
+        _starts(t_crow, capacity),
+        (t_col + step).flatten(),
+        (order + shift * capacity).flatten(),
+    ]
+
+
+def _starts(crow: Tensor, capacity: int) -> Tensor:
+    """Return the row pointers of a block diagonal of matrices with ``capacity`` entries each."""
+    runs = crow.shape[0]
+    if runs * capacity >= 2**31:
+        raise torch.OutOfMemoryError(f"{runs * capacity:,} entries are more than 32-bit indices can tell")
+    shift = torch.arange(runs, device=crow.device, dtype=crow.dtype).unsqueeze(1)
+    return torch.cat([(crow[:, :-1] + shift * capacity).flatten(), crow.new_full((1,), runs * capacity)])
+
+
 def _diagonal(crow: Tensor, col: Tensor, val: Tensor, cols: int) -> tuple[Tensor, Tensor, Tensor]:
     """Lay the matrices of all runs on one block diagonal; padding falls to each block's last row."""
-    runs, capacity = col.shape
-    shift = torch.arange(runs, device=col.device, dtype=col.dtype).unsqueeze(1)
-    end = crow.new_full((1,), runs * capacity)
-    starts = (crow[:, :-1] + shift * capacity).flatten()
-    return torch.cat([starts, end]), (col + shift * cols).flatten(), val.flatten()
+    shift = torch.arange(col.shape[0], device=col.device, dtype=col.dtype).unsqueeze(1)
+    return _starts(crow, col.shape[1]), (col + shift * cols).flatten(), val.flatten()
+
+
+def _times(crow: Tensor, col: Tensor, val: Tensor, cols: int, h: Tensor) -> Tensor:
+    a = _csr(crow, col, val, cols)
+    # On CPU the reduce kernel is two to three times as fast as the product torch takes for ``@``.
+    return torch.sparse.mm(a, h.contiguous(), "sum") if h.device.type == "cpu" else a @ h
 
 
 def _csr(crow: Tensor, col: Tensor, val: Tensor, cols: int) -> Tensor:

@@ -41,6 +41,12 @@ class Schedule:
     weight_decay: float
     epochs: int
     patience: int
+    by_loss: bool = False
+    """Keep the epoch of the lowest validation loss, instead of the best score (ties: the lower loss)."""
+    decoupled: bool = False
+    """Decay weights apart from the gradient (AdamW)."""
+    spared: tuple[str, ...] = ()
+    """Parameters that are not decayed."""
 
 
 @dataclass(frozen=True, eq=False)

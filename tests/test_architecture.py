@@ -19,6 +19,7 @@ LAYERS = (
     {"sparse"},
     {"graph", "layers"},
     {"stage"},  # what a model promises
+    {"adjacency", "supervised"},  # what most models read and are
     {"hdp", "baselines"},
     {"models", "outcomes"},
     {"recipes", "training"},

@@ -2,7 +2,8 @@
 
     H = ReLU(P X W₁ + b₁),  logits = P drop(H) W₂ + b₂
 
-S(M) is D^-1/2 M D^-1/2; all weights start uniform within 1/sqrt(width).
+S(M) is D^-1/2 M D^-1/2; all weights start uniform within 1/sqrt(width). The layer is PyG's
+`GCNConv`, to which a test holds it; written here with the product that many runs share.
 """
 
 from __future__ import annotations
@@ -15,37 +16,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from heterophily.config import Choice, Config, Count, Rate, Share
+from heterophily.adjacency import adjacency
+from heterophily.config import Choice, Count, Rate, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import Dropout
 from heterophily.sparse import Features, SparseMatrix, multiply
-from heterophily.stage import (
-    Network,
-    Outcome,
-    Procedure,
-    Schedule,
-    Stage,
-    State,
-    cross_entropy,
-    node_features,
-    remember,
-    seeded,
-    visible,
-)
+from heterophily.stage import Procedure, node_features, seeded
+from heterophily.supervised import TrainingConfig, supervised
 
 
 @dataclass(frozen=True, kw_only=True)
-class GCNConfig(Config):
+class GCNConfig(TrainingConfig):
     """Settings of the graph convolutional network."""
 
     learning_rate: Annotated[Rate, Choice(0.005, 0.01, 0.03, 0.05)] = 0.01
     """Learning rate of Adam."""
-    weight_decay: Annotated[float, Choice(0.0, 5e-6, 5e-5, 5e-4, 1e-3, 5e-3)] = 5e-4
-    """Weight decay (L2, as in Adam)."""
-    epoch: Count = 1500
-    """Most epochs."""
-    patience: Annotated[Count, Choice(50, 100, 200)] = 100
-    """Epochs without a better validation score before training stops."""
     hidden_dim: Annotated[Count, Choice(16, 32, 64, 128)] = 64
     """Hidden width."""
     dropout: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7, 0.8)] = 0.5
@@ -57,7 +42,7 @@ class GCNConfig(Config):
 
 
 class Convolution(nn.Module):
-    """P X W + b, as PyG's `GCNConv` computes it, with the aggregation that many runs can share."""
+    """P X W + b."""
 
     def __init__(self, features: int, out: int):
         super().__init__()
@@ -90,31 +75,5 @@ def gcn(graph: Graph, split: Split, config: GCNConfig, seed: int) -> Procedure:
     x = node_features(graph, config.feature_norm)
     with seeded(seed):
         module = GCN(graph.num_features, config.hidden_dim, graph.num_classes, config.dropout)
-    schedule = Schedule(config.learning_rate, config.weight_decay, config.epoch, config.patience)
-    state = visible(graph, split) | {"x": x, "p": convolution(graph, config.directed)}
-    trained = yield Stage(module, state, loss, logits, schedule, metric=graph.metric, name="GCN")
-    return Outcome(module, trained)
-
-
-def convolution(graph: Graph, directed: bool) -> SparseMatrix:
-    """Return P = S(A + I); A as given or made undirected. A node keeps one loop, whatever it had."""
-
-    def build() -> SparseMatrix:
-        looped = (graph if directed else graph.undirected()).with_self_loops()
-        return SparseMatrix.from_edges(looped.edge_index, graph.num_nodes, not directed).normalized(
-            "symmetric"
-        )
-
-    found: SparseMatrix = remember([graph.edge_index], ("convolution", directed, graph.num_nodes), build)
-    return found
-
-
-def loss(network: Network, state: State) -> dict[str, Tensor]:
-    """Cross-entropy on the training set."""
-    return {"loss": cross_entropy(logits(network, state), state["labels"], state["train"])}
-
-
-def logits(network: Network, state: State) -> Tensor:
-    """Return the logits."""
-    out: Tensor = network(state["x"], state["p"])
-    return out
+    p = adjacency(graph, "symmetric", directed=config.directed)
+    return supervised(module, (x, p), graph, split, config, "GCN")

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import torch
 from torch import Tensor
 
+from heterophily.adjacency import adjacency
 from heterophily.graph import Graph, Split
 from heterophily.graph.graph import GraphError
 from heterophily.hdp.config import HDPConfig
@@ -210,17 +211,6 @@ def structural_features(graph: Graph, split: Split, config: HDPConfig, seed: int
 
     bare: Features = remember([graph.edge_index], key, encode)
     found: Features = remember([graph.edge_index], (*key, norm), lambda: scaled(bare, norm))
-    return found
-
-
-def adjacency(graph: Graph) -> SparseMatrix:
-    """Return A: undirected, with every self-loop."""
-
-    def build() -> SparseMatrix:
-        whole = graph.undirected().with_self_loops()
-        return SparseMatrix.from_edges(whole.edge_index, graph.num_nodes, undirected=True)
-
-    found: SparseMatrix = remember([graph.edge_index], ("adjacency", graph.num_nodes), build)
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import torch
 from torch import Tensor
 
@@ -9,10 +11,21 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class Adam:
-    """Adam (Kingma and Ba) as ``torch.optim.Adam`` computes it, over stacked parameters (R, ...)."""
+    """Adam (Kingma and Ba) as ``torch.optim.Adam`` computes it, over stacked parameters (R, ...).
 
-    def __init__(self, params: dict[str, Tensor], learning_rate: Tensor, weight_decay: Tensor):
+    ``decoupled`` makes it ``torch.optim.AdamW``; parameters named in ``spared`` are not decayed.
+    """
+
+    def __init__(
+        self,
+        params: dict[str, Tensor],
+        learning_rate: Tensor,
+        weight_decay: Tensor,
+        decoupled: bool = False,
+        spared: Collection[str] = (),
+    ):
         self.learning_rate, self.weight_decay = learning_rate, weight_decay
+        self.decoupled, self.spared = decoupled, spared
         self.decays = bool((weight_decay > 0).any())
         self.mean = {name: torch.zeros_like(p) for name, p in params.items()}
         self.square = {name: torch.zeros_like(p) for name, p in params.items()}
@@ -25,8 +38,11 @@ class Adam:
         root = (1 - BETA_2**self.steps).sqrt()
         for name, p in params.items():
             g, m, v = grads[name].contiguous(), self.mean[name], self.square[name]
-            if self.decays:
-                g.addcmul_(p, _like(self.weight_decay, p))
+            if self.decays and name not in self.spared:
+                if self.decoupled:
+                    p.mul_(_like(1 - self.learning_rate * self.weight_decay, p))
+                else:
+                    g.addcmul_(p, _like(self.weight_decay, p))
             m.lerp_(g, 1 - BETA_1)
             v.mul_(BETA_2).addcmul_(g, g, value=1 - BETA_2)
             # In place all the way: with temporaries the step takes several times as long.

@@ -71,6 +71,7 @@ class Record:
         self.epoch = per_run([0], torch.int64)
         self.last = per_run([s.schedule.epochs for s in stages], torch.int64)
         self.patience = per_run([s.schedule.patience for s in stages], torch.int64)
+        self.by_loss = per_run([s.schedule.by_loss for s in stages], torch.bool)
         self.bar = per_run([s.bar for s in stages])
         self.score = per_run([-1.0] * runs)
         self.loss = per_run([torch.inf] * runs)
@@ -80,7 +81,10 @@ class Record:
     def update(self, score: Tensor, loss: Tensor) -> Tensor:
         """Take in the validation score and loss of an epoch; return the flags of `Verdict.news`."""
         counts = loss.isfinite() & ~self.done
-        better = ((score > self.score) | ((score == self.score) & (loss < self.loss))) & counts
+        lower = loss < self.loss
+        better = (
+            torch.where(self.by_loss, lower, (score > self.score) | ((score == self.score) & lower)) & counts
+        )
         improved = (score > self.bar) & counts
         self.score.copy_(torch.where(better, score, self.score))
         self.loss.copy_(torch.where(better, loss, self.loss))
@@ -91,7 +95,7 @@ class Record:
 
     def keep(self, rows: Tensor) -> None:
         """Go on with some of the runs."""
-        for name in ("last", "patience", "bar", "score", "loss", "best_epoch", "done"):
+        for name in ("last", "patience", "by_loss", "bar", "score", "loss", "best_epoch", "done"):
             setattr(self, name, getattr(self, name)[rows])
 
 
@@ -117,7 +121,9 @@ class Batch:
         self.buffers = _stack_named([dict(s.module.named_buffers()) for s in stages], device, dtype)
         self.state = Stacked.from_states([s.state for s in stages], self.stage.renewed, device, dtype)
         rates = [[s.schedule.learning_rate, s.schedule.weight_decay] for s in stages]
-        self.adam = Adam(self.params, *torch.tensor(rates, dtype=torch.float64, device=device).unbind(1))
+        rate, decay = torch.tensor(rates, dtype=torch.float64, device=device).unbind(1)
+        schedule = self.stage.schedule
+        self.adam = Adam(self.params, rate, decay, schedule.decoupled, schedule.spared)
         self.record = Record(stages, device)
         self.ids = list(range(len(stages)))  # which run each row is
         self.kept = {name: t.clone() for name, t in (self.params | self.buffers).items()}

@@ -21,8 +21,9 @@ def signature(stage: Stage) -> Hashable:
     leaves, spec = pytree.tree_flatten(stage.state, is_leaf=_is_matrix)
     shapes = tuple((type(leaf), leaf.shape) for leaf in leaves)
     functions = (stage.loss, stage.logits, stage.refresh)
-    trains = stage.schedule.epochs > 0
-    return repr(stage.module), weights, str(spec), shapes, functions, stage.metric, trains
+    schedule = stage.schedule
+    how = (schedule.epochs > 0, schedule.decoupled, schedule.spared)
+    return repr(stage.module), weights, str(spec), shapes, functions, stage.metric, how
 
 
 class Stacked:

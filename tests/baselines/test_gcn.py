@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch_geometric.nn import GCNConv
 
-from heterophily.baselines.gcn import GCN, convolution
+from heterophily.adjacency import adjacency
+from heterophily.baselines.gcn import GCN
 from heterophily.graph.synthetic import synthetic
 
 
@@ -18,12 +19,12 @@ def test_with_the_same_weights_it_is_the_network_of_pygs_layers() -> None:
             theirs.lin.weight.copy_(mine.weight.T)
             theirs.bias.copy_(mine.bias)
         expected = second(first(graph.x, graph.edge_index).relu(), graph.edge_index)
-        found = ours(graph.x, convolution(graph, directed=False))
+        found = ours(graph.x, adjacency(graph, "symmetric"))
     torch.testing.assert_close(found, expected)
 
 
 def test_a_directed_gcn_collects_from_out_neighbors_only() -> None:
     graph = synthetic(num_nodes=30, num_classes=3, splits=1)
     one_way = graph._replace(edge_index=torch.tensor([[0], [1]]))
-    p = convolution(one_way, directed=True).to_dense()
+    p = adjacency(one_way, "symmetric", directed=True).to_dense()
     assert p[0, 1] > 0 and p[1, 0] == 0
