@@ -24,10 +24,10 @@ from torch import Tensor
 from torch_geometric.nn import GCNConv
 
 from heterophily import load
+from heterophily.adjacency import adjacency
 from heterophily.baselines.gcn import GCNConfig
 from heterophily.graph import Graph
 from heterophily.hdp import HDPConfig
-from heterophily.hdp.algorithm import adjacency
 from heterophily.models import MODELS
 from heterophily.sparse import SparseMatrix, multiply, stack
 from heterophily.stage import Stage
@@ -160,7 +160,7 @@ def least_work(stage: Stage) -> tuple[float, float]:
         sparse, read = first * hidden + linked * dim, first + linked
     else:
         hidden, classes = module.first.weight.shape[1], module.second.weight.shape[1]
-        first, linked = entries(state["x"]), entries(state["p"])
+        first, linked = map(entries, state["inputs"])
         dense, outputs = nodes * hidden * classes, nodes * (3 * hidden + 2 * classes)
         sparse, read = first * hidden + linked * (hidden + classes), first + 2 * linked
     return 4 * (10 * weights + 3 * 2 * outputs) + 3 * 8 * read, 2 * (3 * sparse + 4 * dense)
@@ -201,6 +201,8 @@ def main() -> None:
     parser.add_argument("--runs", nargs="*", default=["squirrel=40", "texas=200", "chameleon=40", "actor=40"])
     parser.add_argument("--to-the-end", action="store_true", help="also train HDP on Squirrel, ten splits")
     args = parser.parse_args()
+    if Path(args.out).is_dir():
+        parser.error(f"--out {args.out} is a folder; name a file")
     warnings.simplefilter("ignore")
     device = torch.device(args.device)
     speed, rate = bandwidth(device), arithmetic(device)

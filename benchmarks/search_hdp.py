@@ -140,7 +140,8 @@ def choose(
     graph: Graph, given: list[HDPConfig], device: torch.device
 ) -> tuple[HDPConfig, list[dict[str, Any]]]:
     """Judge settings on all ten splits; the best on validation and how each did."""
-    judged = judge(graph, given, list(range(10)), [0], device, False)
+    seeds = list(range(5)) if graph.num_nodes < 1000 else [0]
+    judged = judge(graph, given, list(range(10)), seeds, device, False)
     trace = [
         {"validation": score, "loss": -loss, **changed(config)}
         for (score, loss), config in zip(judged, given, strict=True)

@@ -40,10 +40,9 @@ class FeatureLinear(nn.Module):
         given = [block for block in blocks if block.shape[1]]
         if not given:
             return self.bias.expand(blocks[0].shape[0], -1)
-        first, *others = (multiply(block, w) for block, w in zip(given, self.weights, strict=True))
-        for product in others:
-            first = first.add_(product)  # in place: on a large graph each temporary costs as much as a pass
-        return first.add_(self.bias)
+        # Not in place: what vmap hands out is a view, and autograd clones the gradient of a view written to.
+        products = [multiply(block, w) for block, w in zip(given, self.weights, strict=True)]
+        return sum(products[1:], products[0]) + self.bias
 
     def extra_repr(self) -> str:
         return f"{[tuple(w.shape) for w in self.weights]}"
@@ -140,10 +139,11 @@ class _Dropped(torch.autograd.Function):
         runs = key.reshape(-1, 1)
         size = math.prod(shape)
         word = torch.arange(-(-size // 4), device=key.device).mul_(_ODD[0]) + runs.mul(_ODD[1])
-        high = torch.empty_like(word)
-        for shift, odd in ((32, _ODD[1]), (29, _ODD[2]), (32, _ODD[0]), (32, 1)):
-            torch.bitwise_right_shift(word, shift, out=high)
-            word.bitwise_xor_(high.bitwise_and_((1 << (64 - shift)) - 1)).mul_(odd)
+        low, high = word.view(torch.int32).view(*word.shape, 2).unbind(-1)
+        for odd in _ODD[1:]:
+            low.bitwise_xor_(high)
+            word.mul_(odd)
+        low.bitwise_xor_(high)
         quarters = word.view(torch.int16)[:, :size]  # four entries from each hashed word
         cut = (p.reshape(-1, 1).double() * 65536 - 32768).to(torch.int16)
         return (quarters < cut).view(key.shape + shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ from heterophily.hdp.initial import InitialAssignment, neighbor_features
 from heterophily.hdp.model import HDP
 from heterophily.hdp.partition import EdgeSet, Partition, estimate_homophily, homophilous_count, partition
 from heterophily.hdp.prototypes import TrustSet, tpc_loss, trust_set
-from heterophily.sparse import Features, SparseMatrix
+from heterophily.sparse import Features, SparseMatrix, side_by_side
 from heterophily.stage import (
     Network,
     Outcome,
@@ -53,7 +53,7 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
     known = split.train | split.validation
     trust = trust_set(assignments(initial.logits), labels["labels"], known)  # line 5
 
-    blocks = (x, x_str) if config.structural else (x,)
+    blocks = joined((x, x_str) if config.structural else (x,))
     with seeded(seed):
         module = HDP(
             [block.shape[1] for block in blocks],
@@ -194,7 +194,15 @@ def initial_features(graph: Graph, split: Split, config: HDPConfig, seed: int) -
             key = ("x_nb", config.normalization, config.feature_norm)
             make = lambda: neighbor_features(adjacency(graph), x, config.normalization)  # noqa: E731
             blocks.append(remember([graph.x, graph.edge_index], key, make))
-    return tuple(blocks)
+    return joined(blocks)
+
+
+def joined(blocks: Sequence[Features]) -> tuple[Features, ...]:
+    """Make one matrix of sparse blocks, to be multiplied at once; runs that hand over the same share it."""
+    sparse = [block for block in blocks if isinstance(block, SparseMatrix)]
+    if not len(sparse) == len(blocks) > 1:
+        return tuple(blocks)
+    return (remember([block.val for block in sparse], "joined", lambda: side_by_side(sparse)),)
 
 
 def structural_features(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Features:

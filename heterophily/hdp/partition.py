@@ -114,16 +114,20 @@ def partition(
     if capacity is None:
         capacity = min(2 * int(count), entries), min(2 * (edges.size - int(count)), entries)
     chosen = marked[edges.edge]
-    a_hm, inverse_hm = _adjacency(edges, chosen, capacity[0], dtype)
-    a_ht, inverse_ht = _adjacency(edges, ~chosen, capacity[1], dtype)
+    taken = torch.nn.functional.pad(chosen.cumsum(-1), (1, 0))
+    left = torch.arange(entries + 1, device=taken.device) - taken
+    a_hm, inverse_hm = _adjacency(edges, chosen, taken, capacity[0], dtype)
+    a_ht, inverse_ht = _adjacency(edges, ~chosen, left, capacity[1], dtype)
     return Partition(probability, threshold, marked, a_hm, a_ht, inverse_hm, inverse_ht)
 
 
 def _adjacency(
-    edges: EdgeSet, chosen: Tensor, capacity: int, dtype: torch.dtype
+    edges: EdgeSet, chosen: Tensor, taken: Tensor, capacity: int, dtype: torch.dtype
 ) -> tuple[SparseMatrix, Tensor]:
-    """Keep the chosen entries of E' in CSR form without reading anything back from the device."""
-    taken = torch.nn.functional.pad(chosen.cumsum(-1), (1, 0))
+    """Keep the chosen entries of E' in CSR form without reading anything back from the device.
+
+    ``taken`` says for each entry, and for the end, how many chosen ones stand before it.
+    """
     crow = taken[edges.crow.long()]
     degree = crow.diff()
     place = torch.where(chosen, taken[:-1], capacity)  # the others fall into a slot that is cut off

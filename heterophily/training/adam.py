@@ -45,9 +45,10 @@ class Adam:
                     g.addcmul_(p, _like(self.weight_decay, p))
             m.lerp_(g, 1 - BETA_1)
             v.mul_(BETA_2).addcmul_(g, g, value=1 - BETA_2)
-            # In place all the way: with temporaries the step takes several times as long.
-            denominator = torch.sqrt(v, out=g).div_(root.to(p.dtype)).add_(EPSILON)
-            p.addcdiv_(m, denominator.div_(_like(rate, p)), value=-1)
+            # p - rate · m / (sqrt(v) / root + ε), in place: with temporaries it takes several times as long.
+            denominator = torch.sqrt(v, out=g)
+            torch.addcmul(_like(EPSILON / rate, p), denominator, _like(1 / (rate * root), p), out=denominator)
+            p.addcdiv_(m, denominator, value=-1)
 
     def keep(self, rows: Tensor) -> None:
         """Go on with some of the runs."""

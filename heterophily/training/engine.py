@@ -237,7 +237,7 @@ class Batch:
         assert self.kept_logits is not None
         self.kept_logits[ids] = logits[rows]
         for name, tensor in (self.params | self.buffers).items():
-            self.kept[name][ids] = tensor[rows]
+            self.kept[name].index_copy_(0, ids, tensor if len(rows) == len(tensor) else tensor[rows])
         self.kept_state.put(self.state, ids, rows)
 
     def _refresh(self, rows: Tensor, logits: Tensor) -> Named:
