@@ -17,10 +17,6 @@ with warnings.catch_warnings():  # torch announces once per process that CSR ten
     torch.sparse_csr_tensor(torch.tensor([0, 1]), torch.tensor([0]), torch.ones(1), size=(1, 1))
 
 
-NARROW = 2
-"""Widths up to which cuSPARSE's products take several times as long as a gather and a segmented sum."""
-
-
 class SparseMatrix(NamedTuple):
     """A CSR matrix as plain tensors, with the pattern of its transpose for the backward pass.
 
@@ -349,12 +345,7 @@ class _RowMax(torch.autograd.Function):
 
 
 def _dots(crow: Tensor, col: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    """Return left_i · right_j at every entry; wide factors are never gathered into (nnz, width) products."""
-    if left.device.type == "cuda" and left.shape[1] <= NARROW:
-        rows = torch.arange(left.shape[0], device=col.device, dtype=col.dtype)
-        row = rows.repeat_interleave(crow.diff(), output_size=col.shape[0])
-        each = (left[:, c][row] * right[:, c][col] for c in range(left.shape[1]))
-        return sum(each, left.new_zeros(()))
+    """Return left_i · right_j at every entry; never the (nnz, width) products of a gather."""
     places = _csr(crow, col, left.new_zeros(col.shape[0]), right.shape[0])
     found: Tensor = torch.sparse.sampled_addmm(places, left.contiguous(), right.contiguous().T, beta=0.0)
     return found.values()
@@ -398,10 +389,6 @@ def _diagonal(crow: Tensor, col: Tensor, val: Tensor, cols: int) -> tuple[Tensor
 
 
 def _times(crow: Tensor, col: Tensor, val: Tensor, cols: int, h: Tensor) -> Tensor:
-    if h.device.type == "cuda" and h.shape[1] <= NARROW:
-        parts = (val * h[:, c][col] for c in range(h.shape[1]))
-        sums = [torch.segment_reduce(part, "sum", offsets=crow.long(), unsafe=True) for part in parts]
-        return torch.stack(sums, 1)
     a = _csr(crow, col, val, cols)
     # On CPU the reduce kernel is two to three times as fast as the product torch takes for ``@``.
     return torch.sparse.mm(a, h.contiguous(), "sum") if h.device.type == "cpu" else a @ h
