@@ -9,7 +9,7 @@ from heterophily._version import __version__
 
 if TYPE_CHECKING:
     from heterophily.config import ConfigError
-    from heterophily.estimator import HDPClassifier
+    from heterophily.estimator import HDPClassifier, make_classifier
     from heterophily.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
     from heterophily.graph.datasets import load
     from heterophily.models import MODELS
@@ -24,6 +24,7 @@ __all__ = [
     "Split",
     "__version__",
     "load",
+    "make_classifier",
     "random_splits",
 ]
 
@@ -38,6 +39,7 @@ _HOMES = {
     "MissingClassWarning": "heterophily.graph",
     "Split": "heterophily.graph",
     "load": "heterophily.graph.datasets",
+    "make_classifier": "heterophily.estimator",
     "random_splits": "heterophily.graph",
 }
 

@@ -142,7 +142,7 @@ def _unknown(config: type[Config], name: str) -> str:
     if hits:
         sign = said.get(hits[0], "").split(" ")[0]
         hint = f"; did you mean '{hits[0]}'" + (f" ({sign})?" if not sign.isascii() else "?")
-    return f"{config.__name__} has no field '{name}'{hint} Fields: {', '.join(fields)}"
+    return f"{config.__name__} has no field '{name}'{hint} Fields: {', '.join(fields) or 'none'}"
 
 
 def _from_text(config: type[Config], name: str, kind: Any, value: Any) -> Any:

@@ -25,7 +25,7 @@ from heterophily.config import Config, ConfigError, meanings, types
 from heterophily.graph import Graph, Split
 from heterophily.graph.graph import GraphError
 from heterophily.hdp import HDPConfig
-from heterophily.models import MODELS
+from heterophily.models import MODELS, Model, find_model
 from heterophily.outcomes import edge_table, probabilities
 from heterophily.recipes import recipe
 from heterophily.stage import DivergedError, Outcome
@@ -151,7 +151,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self.probabilities_ = probabilities(outcome.trained)
         self.transduction_ = self.classes_[self.probabilities_.argmax(1)]
         self.history_ = pd.DataFrame(outcome.trained.history).rename_axis("epoch")
-        self.history_.index += 1
+        self.history_.index += outcome.trained.epochs > 0  # where nothing is trained there is epoch 0 alone
         self.n_features_in_ = graph.num_features
         return self
 
@@ -164,6 +164,28 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """Return class probabilities, one row per given node, columns in the order of ``classes_``."""
         self._check_fitted()
         return self.probabilities_[self._nodes(nodes)]
+
+    def fit_transform(
+        self,
+        graph: Graph | Any,
+        y: Any = None,
+        *,
+        edge_index: Any = None,
+        split: int | str | Split | None = None,
+    ) -> NDArray[Any]:
+        """Fit, and return what ``transform`` gives for every node."""
+        return self.fit(graph, y, edge_index=edge_index, split=split).transform()
+
+    def transform(self, nodes: Any = None) -> NDArray[Any]:
+        """Return the logits, (N, K): one row per given node, by default all."""
+        self._check_fitted()
+        return self.outcome_.trained.logits.cpu().numpy()[self._nodes(nodes)]
+
+    @property
+    def edges_(self) -> pd.DataFrame:
+        """Only a model that splits neighborhoods, HDP, has a verdict on every edge."""
+        title = MODELS[self.model].title
+        raise AttributeError(f"{title} splits no neighborhoods, so it has no edges_; HDPClassifier has them")
 
     @property
     def label_distributions_(self) -> NDArray[Any]:
@@ -285,21 +307,31 @@ class HDPClassifier(GraphClassifier):
         assert table is not None
         return table
 
-    def fit_transform(
-        self,
-        graph: Graph | Any,
-        y: Any = None,
-        *,
-        edge_index: Any = None,
-        split: int | str | Split | None = None,
-    ) -> NDArray[Any]:
-        """Fit, and return the representation H of Eq. 18 of every node."""
-        return self.fit(graph, y, edge_index=edge_index, split=split).transform()
-
     def transform(self, nodes: Any = None) -> NDArray[Any]:
         """Return the representation H of Eq. 18, one row per given node, by default all."""
         self._check_fitted()
         return representations(self.outcome_).h.cpu().numpy()[self._nodes(nodes)]
+
+
+def _classifier(model: Model) -> type[GraphClassifier]:
+    """Make the estimator of a row of the registry, named after its title."""
+    if model.name == HDPClassifier.model:
+        return HDPClassifier
+    title = model.title.replace("*", "Star").replace("+", "Plus")
+    name = "".join(filter(str.isalnum, title)) + "Classifier"
+    body = {
+        "__doc__": f"{model.title} as an estimator: ``{name}().fit(graph, split=0)``.\n\n"
+        f"{model.summary[0].upper()}{model.summary[1:]}. {model.reference}.",
+        "__module__": __name__,
+        "model": model.name,
+        "config_type": model.config,
+    }
+    return type(name, (GraphClassifier,), body)
+
+
+def make_classifier(name: str, /, **params: Any) -> GraphClassifier:
+    """Return the estimator of any model by its name: ``make_classifier("gcn", dropout=0.2)``."""
+    return CLASSIFIERS[find_model(name).name](**params)
 
 
 def representations(outcome: Outcome) -> Any:
@@ -355,4 +387,6 @@ def _from_arrays(x: Any, y: Any, edge_index: Any) -> tuple[Graph, NDArray[Any]]:
     return Graph(x, labels, edge_index, num_classes=max(len(classes), 1)), classes
 
 
-assert MODELS[HDPClassifier.model].config is HDPClassifier.config_type
+CLASSIFIERS = {model.name: _classifier(model) for model in MODELS.values()}
+"""The estimator of each model by the model's name."""
+globals().update({kind.__name__: kind for kind in CLASSIFIERS.values()})  # pickle looks for them here

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from heterophily.baselines.gcn import GCNConfig, gcn
+from heterophily.baselines.majority import MajorityConfig, majority
 from heterophily.baselines.mlp import MLPConfig, mlp
+from heterophily.baselines.twin_copy import TwinCopyConfig, twin_copy
 from heterophily.config import Config, ConfigError
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.stage import Procedure
@@ -18,43 +20,71 @@ class Model:
     """A row of the registry."""
 
     name: str
+    """What it is asked for by: lower case, words joined by hyphens."""
     title: str
+    """What its paper calls it."""
     procedure: Callable[..., Procedure]
+    """Trains it: takes graph, split, config and seed."""
     config: type[Config]
     paper: str
-    year: int
+    """Authors, comma, title."""
+    year: int | None
     summary: str
+    """What it does, in a line."""
     cost: str
+    """How the time of an epoch grows."""
+    memory: str = ""
+    """How the memory of a training grows, beside that of the graph itself."""
+    learns: bool = True
+    """Whether it has weights to train; a rule has none."""
+
+    @property
+    def reference(self) -> str:
+        """The paper and its year."""
+        return self.paper if self.year is None else f"{self.paper}, {self.year}"
 
 
 MODELS: dict[str, Model] = {
     model.name: model
     for model in (
         Model(
+            "majority", "Majority", majority, MajorityConfig,
+            "no paper", None,
+            "every node gets the most frequent training class", "O(N C)", "O(N C)", learns=False,
+        ),
+        Model(
+            "twin-copy", "Twin-Copy", twin_copy, TwinCopyConfig,
+            "no paper", None,
+            "copies the class of training nodes that have exactly the same neighbors",
+            "O(|E| log |E| + N C)", "O(N C)", learns=False,
+        ),
+        Model(
             "mlp", "MLP", mlp, MLPConfig,
             "no single paper", 1986,
-            "a perceptron on each node's own features", "O(nnz(X) h)",
+            "a perceptron on each node's own features", "O(nnz(X) h)", "O((N + F) h)",
         ),
         Model(
             "gcn", "GCN", gcn, GCNConfig,
             "Kipf and Welling, Semi-Supervised Classification with Graph Convolutional Networks", 2017,
-            "two layers that average each neighborhood", "O((nnz(X) + |E|) h)",
+            "two layers that average each neighborhood", "O((nnz(X) + |E|) h)", "O((N + F) h)",
         ),
         Model(
             "hdp", "HDP", hdp, HDPConfig,
             "Zheng et al., Heterophilous Distribution Propagation for Graph Neural Networks", 2024,
-            "splits each neighborhood by soft assignments and propagates both parts", "O(|E'| D l)",
+            "splits each neighborhood by soft assignments and propagates both parts", "O(|E'| D L)",
+            "O(|E'| + (N + F) h)",
         ),
     )
 }  # fmt: skip
-"""Models by name, in the order of Table 1."""
+"""Models by name: two rules that learn nothing, then the order of Table 1."""
 
 
 def find_model(name: str) -> Model:
-    """Return the model of a name, in any case; an unknown one is refused with those there are."""
+    """Return the model of a name or title, in any case; an unknown one is refused with those there are."""
+    known = {model.title.lower(): model for model in MODELS.values()} | MODELS
     wanted = name.strip().lower()
-    if wanted not in MODELS:
-        near = difflib.get_close_matches(wanted, MODELS, n=1)
-        lead = f"did you mean {near[0]!r}? The" if near else "the"
+    if wanted not in known:
+        near = difflib.get_close_matches(wanted, known, n=1)
+        lead = f"did you mean {known[near[0]].name!r}? The" if near else "the"
         raise ConfigError(f"there is no model {name!r}; {lead} models are {', '.join(MODELS)}")
-    return MODELS[wanted]
+    return known[wanted]

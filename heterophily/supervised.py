@@ -1,4 +1,4 @@
-"""What most models are: one module, trained with cross-entropy in one stage."""
+"""What most models are: one module, trained with cross-entropy in one stage; or votes, counted."""
 
 from __future__ import annotations
 
@@ -52,6 +52,20 @@ def supervised(
         spared,
     )
     state = visible(graph, split) | {"inputs": inputs}
+    trained = yield Stage(module, state, loss, logits, schedule, metric=graph.metric, name=name)
+    return Outcome(module, trained)
+
+
+def counted(votes: Tensor, graph: Graph, split: Split, name: str) -> Procedure:
+    """Judge a rule, which has nothing to train: each node's class is that of most ``votes``, (N, C).
+
+    A tie goes to the lower class. Probabilities are the shares of the votes, with one more for every
+    class, so that none is zero.
+    """
+    shares = (votes + 1) / (votes + 1).sum(-1, keepdim=True)
+    state = visible(graph, split) | {"inputs": (shares.log(),)}
+    schedule = Schedule(learning_rate=0.0, weight_decay=0.0, epochs=0, patience=0)
+    module = nn.Identity()
     trained = yield Stage(module, state, loss, logits, schedule, metric=graph.metric, name=name)
     return Outcome(module, trained)
 

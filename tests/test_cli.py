@@ -26,6 +26,7 @@ from heterophily.cli import main
 from heterophily.config import meanings, space
 from heterophily.graph.datasets import DATASETS
 from heterophily.models import MODELS
+from heterophily.show import cards
 
 GRAPH = ["--graph", "num_nodes=60", "--graph", "num_classes=3", "--graph", "splits=3"]
 QUICK = ["--set", "epoch=5", "--set", "epoch_init=5", "--set", "hidden_dim=8"]
@@ -194,19 +195,47 @@ def test_models_lists_the_registry(ask: Ask) -> None:
     assert max(map(len, answer.out.splitlines())) <= 80
     words = " ".join(answer.out.split())
     for model in MODELS.values():
-        for fact in (model.name, model.title, model.paper, str(model.year), model.cost):
-            assert fact in words
-    assert json.loads(ask("models", "--json").out)["models"][0] == {
-        "name": "mlp", "title": "MLP", "paper": "no single paper", "year": 1986,
-        "summary": MODELS["mlp"].summary, "cost": MODELS["mlp"].cost,
+        authors = model.paper.split(",")[0]
+        for fact in (
+            model.name,
+            authors,
+            model.year or "learns nothing",
+            model.summary,
+            model.cost,
+            model.memory,
+        ):
+            assert str(fact) in words
+        assert model.title in words or model.title.lower() == model.name
+    rows = {row["name"]: row for row in json.loads(ask("models", "--json").out)["models"]}
+    assert list(rows) == list(MODELS)
+    assert rows["gcn"] == {
+        "name": "gcn", "title": "GCN", "paper": MODELS["gcn"].paper, "year": 2017,
+        "summary": MODELS["gcn"].summary, "cost": MODELS["gcn"].cost, "memory": MODELS["gcn"].memory,
+        "learns": True,
     }  # fmt: skip
+    assert rows["majority"]["year"] is None and not rows["majority"]["learns"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_symbol_of_the_costs_is_explained(ask: Ask, name: str) -> None:
+    assert cards.symbols(MODELS[name]) <= set(cards.SYMBOLS)
+    words = " ".join(ask("models", name).out.split())
+    assert all(f"{symbol} {cards.SYMBOLS[symbol]}" in words for symbol in cards.symbols(MODELS[name]))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_is_shown_with_all_its_settings(ask: Ask, name: str) -> None:
     config = MODELS[name].config
     answer = ask("models", name.upper())
-    assert answer.code == 0
+    assert answer.code == 0 and answer.out == ask("models", MODELS[name].title).out
+    words = " ".join(answer.out.split())
+    for fact in (
+        MODELS[name].title,
+        MODELS[name].reference,
+        MODELS[name].memory,
+        f'make_classifier("{name}")',
+    ):
+        assert fact in words
     found = json.loads(ask("models", name, "--json").out)["settings"]
     assert {key: setting["default"] for key, setting in found.items()} == config().to_dict()
     assert {key for key, setting in found.items() if setting["range"]} == set(space(config))
@@ -244,7 +273,7 @@ def test_ranges_are_shown_as_a_search_takes_them(ask: Ask) -> None:
         ([*TRAIN, "--device", "meta"], "unknown device 'meta'; use auto, cpu or cuda"),
         ([*TRAIN, "--device", "mps"], "unknown device 'mps'; use auto, cpu or cuda"),
         (["train", "synthetic", "--graph", f"num_nodes={10**23}"], "that is more than the 2,147,483,647"),
-        (["models", "hpd"], "there is no model 'hpd'; did you mean 'hdp'? The models are mlp, gcn, hdp"),
+        (["models", "hpd"], "there is no model 'hpd'; did you mean 'hdp'? The models are majority, "),
         (["models", "zz"], "there is no model 'zz'; the models are"),
         ([*TRAIN, "--device", "abacus"], "unknown device 'abacus'; use auto, cpu or cuda"),
         ([*TRAIN, "--recipe", "none.toml"], "there is no recipe 'none.toml'"),
@@ -403,5 +432,17 @@ def test_openmp_is_told_to_wait_asleep_before_torch_is_loaded() -> None:
 
 def test_every_model_can_be_asked_for(ask: Ask) -> None:
     for name in MODELS:
-        answer = ask("train", "synthetic", *GRAPH, "--model", name, "--set", "epoch=2", "--json")
-        assert answer.code == 0 and json.loads(answer.out)["model"] == name
+        quick = ["--set", "epoch=2"] if MODELS[name].learns else []
+        answer = ask("train", "synthetic", *GRAPH, "--model", name, *quick, "--json", "--out", name)
+        result = json.loads(answer.out)
+        assert answer.code == 0 and result["model"] == name
+        assert result["splits"][0]["epochs"] == (2 if MODELS[name].learns else 0)
+        assert len(pd.read_csv(Path(name, "predictions.csv"))) == 60
+
+
+def test_a_rule_is_scored_like_a_model_and_has_nothing_to_set(ask: Ask) -> None:
+    last = ask("train", "synthetic", *GRAPH, "--model", "majority", "--split", "all").out.splitlines()[-1]
+    assert last.startswith("synthetic · Majority · accuracy ")
+    assert "It has no settings." in ask("models", "majority").out
+    refused = ask("train", "synthetic", "--model", "majority", "--set", "epoch=2")
+    assert refused.code == 2 and "MajorityConfig has no field 'epoch'. Fields: none" in refused.err

@@ -1,10 +1,12 @@
-"""HDPClassifier in scikit-learn's manner: what a user does with it, and what it says when misused."""
+"""Estimators in scikit-learn's manner: what a user does with them, and what they say when misused."""
 
 from __future__ import annotations
 
 import inspect
 import pickle
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,15 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from torch_geometric.data import HeteroData
 
-from heterophily import Graph, HDPClassifier, Split
+from heterophily import MODELS, Graph, HDPClassifier, Split, estimator, make_classifier
+from heterophily.bench import evaluate
 from heterophily.config import ConfigError
-from heterophily.estimator import held_out
+from heterophily.estimator import CLASSIFIERS, GraphClassifier, held_out
 from heterophily.graph.graph import GraphError
 from heterophily.hdp import HDPConfig
 from heterophily.hdp.algorithm import edge_set
-from tests.tiny import SETTINGS, tiny_graph
+from heterophily.models import find_model
+from tests.tiny import LEARNERS, SETTINGS, tiny_config, tiny_graph
 
 WORDS = np.array(["cat", "dog", "eel"])
 
@@ -452,3 +456,123 @@ def test_fitting_other_features_on_the_same_edges_uses_the_other_features() -> N
     second = model.fit(-x, y, edge_index=edges).initial_probabilities_
     fresh = model.fit(-x, y, edge_index=edges.clone()).initial_probabilities_
     np.testing.assert_allclose(second, fresh)
+
+
+# Any model of the registry
+
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+@cache
+def made(name: str) -> GraphClassifier:
+    return make_classifier(name, device="cpu", **tiny_config(name).to_dict()).fit(tiny_graph(), split=0)
+
+
+@every_model
+def test_every_model_is_an_estimator_that_answers_for_every_node(name: str) -> None:
+    model, graph = made(name), tiny_graph()
+    assert type(model) is CLASSIFIERS[name] and is_classifier(model)
+    assert model.model == name and model.config_type is MODELS[name].config
+    assert model.classes_.tolist() == [0, 1, 2] and model.transduction_.shape == (graph.num_nodes,)
+    assert np.array_equal(model.predict([3, 1]), model.classes_[model.predict_proba([3, 1]).argmax(1)])
+    np.testing.assert_allclose(model.predict_proba().sum(1), 1, rtol=1e-6)
+    assert {"train", "validation", "validation_loss"} <= set(model.history_)
+    epochs = model.outcome_.trained.epochs
+    assert model.history_.index[-1] == epochs and (epochs > 0) == (name in LEARNERS)
+
+
+@every_model
+def test_every_model_scores_what_an_evaluation_scores(name: str) -> None:
+    result = evaluate(tiny_graph(), name, tiny_config(name), splits=[0])
+    assert made(name).score() == result.mean
+
+
+@every_model
+def test_every_model_but_hdp_transforms_to_its_logits_and_has_no_edges(name: str) -> None:
+    model = made(name)
+    out = model.transform()
+    assert np.array_equal(clone(model).fit_transform(tiny_graph(), split=0), out)
+    assert np.array_equal(model.transform([5]), out[[5]])
+    if name == "hdp":
+        assert hasattr(model, "edges_")
+        return
+    np.testing.assert_allclose(torch.softmax(torch.from_numpy(out), -1), model.predict_proba(), rtol=1e-6)
+    assert "logits" in (model.transform.__doc__ or "") and not hasattr(model, "edges_")
+    with pytest.raises(AttributeError, match="splits no neighborhoods, so it has no edges_; HDPClassifier"):
+        _ = model.edges_
+
+
+@every_model
+def test_every_model_can_be_set_cloned_and_pickled(name: str) -> None:
+    model = make_classifier(name, random_state=4, **tiny_config(name).to_dict())
+    assert model.get_params() == tiny_config(name).to_dict() | {
+        "validation_fraction": 0.25, "random_state": 4, "device": "auto",
+    }  # fmt: skip
+    for twin in (clone(model), pickle.loads(pickle.dumps(model))):
+        assert type(twin) is type(model) and twin.get_params() == model.get_params()
+    assert model.set_params(random_state=5).random_state == 5
+    with pytest.raises(ConfigError, match="no field 'depth_charge'"):
+        model.set_params(depth_charge=1)
+    with pytest.raises(NotFittedError):
+        model.transform()
+    fitted = pickle.loads(pickle.dumps(made(name)))
+    assert np.array_equal(fitted.predict_proba(), made(name).predict_proba())
+    assert np.array_equal(fitted.transform(), made(name).transform())
+
+
+@every_model
+def test_every_class_shows_its_parameters_and_is_found_where_pickle_looks(name: str) -> None:
+    kind = CLASSIFIERS[name]
+    assert getattr(estimator, kind.__name__) is kind and kind.__module__ == estimator.__name__
+    parameters = inspect.signature(kind).parameters
+    assert {key: p.default for key, p in parameters.items()} == kind().get_params()
+    said = kind.__doc__ or ""
+    assert said.startswith(f"{MODELS[name].title} as an estimator: ``{kind.__name__}(")
+    assert all(f"\n{key} : default {p.default!r}\n    " in said for key, p in parameters.items())
+
+
+def test_no_two_models_share_a_class_or_a_name() -> None:
+    assert len({kind.__name__ for kind in CLASSIFIERS.values()}) == len(MODELS)
+    assert CLASSIFIERS["hdp"] is HDPClassifier
+
+
+@pytest.mark.parametrize(
+    "title, wanted",
+    [
+        ("GCN", "GCNClassifier"), ("GCNII*", "GCNIIStarClassifier"), ("GPR-GNN", "GPRGNNClassifier"),
+        ("GloGNN++", "GloGNNPlusPlusClassifier"), ("ACM-GCN+", "ACMGCNPlusClassifier"),
+        ("Twin-Copy", "TwinCopyClassifier"),
+    ],
+)  # fmt: skip
+def test_a_class_is_named_after_the_title(title: str, wanted: str) -> None:
+    assert estimator._classifier(replace(MODELS["gcn"], title=title)).__name__ == wanted
+
+
+def test_a_model_goes_by_its_name_or_title_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        MODELS, "gcnii-star", star := replace(MODELS["gcn"], name="gcnii-star", title="GCNII*")
+    )
+    for name in ("gcnii-star", "GCNII*", " gcnii* ", "GCNII-Star"):
+        assert find_model(name) is star
+    assert type(make_classifier("Mlp")) is CLASSIFIERS["mlp"]
+    with pytest.raises(
+        ConfigError, match="there is no model 'gcni\\*'; did you mean 'gcnii-star'\\? The models"
+    ):
+        find_model("gcni*")
+
+
+def test_a_model_or_parameter_that_does_not_exist_is_refused_as_on_the_command_line() -> None:
+    with pytest.raises(
+        ConfigError, match="there is no model 'hpd'; did you mean 'hdp'\\? The models are maj"
+    ):
+        make_classifier("hpd")
+    with pytest.raises(ConfigError, match="GCNConfig has no field 'droput'; did you mean 'dropout'"):
+        make_classifier("gcn", droput=0.1)
+
+
+def test_any_model_takes_its_packaged_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heterophily.recipes.HERE", tmp_path)
+    (tmp_path / "gcn.toml").write_text("epoch = 3\n[texas]\nhidden_dim = 7\n")
+    model = type(make_classifier("gcn")).from_recipe("texas", dropout=0.1)
+    params = model.get_params()
+    assert (params["epoch"], params["hidden_dim"], params["dropout"]) == (3, 7, 0.1)

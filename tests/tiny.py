@@ -26,6 +26,7 @@ SETTINGS = {
     "structural_dim": 16,
 }
 """What makes any model small; a model takes those it knows."""
+LEARNERS = [name for name, model in MODELS.items() if model.learns]
 
 
 @cache

@@ -143,11 +143,9 @@ class Batch:
     def run(self, watch: Watch | None = None) -> list[Trained]:
         """Train until every run has stopped; results in the order of the stages."""
         start = time.perf_counter()
-        if all(stage.schedule.epochs == 0 for stage in self.stages):
-            self._act(self._judge({}))
         while self.ids:
             self.epoch()
-            if watch:
+            if watch and self.last:
                 watch(self.progress())
         return self._results(time.perf_counter() - start)
 
@@ -164,7 +162,10 @@ class Batch:
         )
 
     def epoch(self) -> None:
-        """Train and judge one epoch, then act on the verdict."""
+        """Train and judge one epoch, then act on the verdict; without epochs to train, judge only."""
+        if not self.last:
+            self._act(self._judge({}))
+            return
         if self.captured is None and self.capture and self.warm:
             torch.cuda.empty_cache()
             graph = torch.cuda.CUDAGraph()

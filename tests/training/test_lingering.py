@@ -9,10 +9,10 @@ from heterophily.models import MODELS
 from heterophily.stage import Trained
 from heterophily.training.engine import Batch
 from heterophily.training.seal import seal
-from tests.tiny import tiny_config, tiny_graph
+from tests.tiny import LEARNERS, tiny_config, tiny_graph
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", LEARNERS)
 def test_a_run_that_is_done_keeps_its_result_while_others_train_on(model: str) -> None:
     cpu = torch.device("cpu")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from heterophily.training.engine import Batch
+from heterophily.models import MODELS
+from heterophily.training.engine import Batch, Progress
 from heterophily.training.runs import Run, train_runs
-from tests.tiny import tiny_config, tiny_graph
+from tests.tiny import CPU, tiny_config, tiny_graph
 
 
 def runs() -> list[Run]:
@@ -48,3 +49,12 @@ def test_the_size_of_a_batch_follows_the_forecast(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Batch, "run", lambda b, watch=None: sizes.append(len(b.stages)) or whole(b))
     train_runs(tiny_graph(), runs(), together=True)
     assert sizes == [3, 3, 2]
+
+
+def test_a_run_with_nothing_to_train_can_be_measured_and_is_watched_by_nobody() -> None:
+    graph = tiny_graph()
+    stage = next(MODELS["majority"].procedure(graph, graph.split(0), tiny_config("majority"), 0))
+    Batch([stage], CPU).epoch()  # as the forecast does
+    seen: list[Progress] = []
+    (trained,) = Batch([stage], CPU).run(seen.append)
+    assert trained.epochs == trained.best_epoch == len(seen) == 0 and trained.weights == {}

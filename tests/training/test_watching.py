@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from heterophily.models import MODELS
 from heterophily.stage import Outcome
 from heterophily.training.engine import Progress, Watch
 from heterophily.training.runs import Run, train_runs
-from tests.tiny import tiny_config, tiny_graph
+from tests.tiny import LEARNERS, tiny_config, tiny_graph
 
 
 def watched(model: str, together: bool, watch: Watch | None) -> list[Outcome]:
@@ -21,7 +20,7 @@ def watched(model: str, together: bool, watch: Watch | None) -> list[Outcome]:
     return train_runs(tiny_graph(), runs, watch=watch, together=together)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", LEARNERS)
 def test_the_numbers_told_add_up_to_what_was_trained(model: str) -> None:
     seen: list[Progress] = []
     outcomes = watched(model, True, seen.append)
