@@ -6,7 +6,15 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from heterophily.baselines.acm_gcn import (
+    ACMGCNConfig,
+    ACMGCNPlusConfig,
+    ACMIIGCNConfig,
+    ACMIIGCNPlusConfig,
+    acm_gcn,
+)
 from heterophily.baselines.gcn import GCNConfig, gcn
+from heterophily.baselines.glognn import GloGNNConfig, GloGNNPlusConfig, glognn
 from heterophily.baselines.majority import MajorityConfig, majority
 from heterophily.baselines.mlp import MLPConfig, mlp
 from heterophily.baselines.twin_copy import TwinCopyConfig, twin_copy
@@ -67,6 +75,37 @@ MODELS: dict[str, Model] = {
             "gcn", "GCN", gcn, GCNConfig,
             "Kipf and Welling, Semi-Supervised Classification with Graph Convolutional Networks", 2017,
             "two layers that average each neighborhood", "O((nnz(X) + |E|) h)", "O((N + F) h)",
+        ),
+        Model(
+            "acm-gcn", "ACM-GCN", acm_gcn, ACMGCNConfig,
+            "Luan et al., Revisiting Heterophily For Graph Neural Networks", 2022,
+            "each node mixes what its neighbors share, how it differs from them, and itself",
+            "O((nnz(X) + |E|) h)",
+        ),
+        Model(
+            "acmii-gcn", "ACMII-GCN", acm_gcn, ACMIIGCNConfig,
+            "Luan et al., Revisiting Heterophily For Graph Neural Networks", 2022,
+            "ACM-GCN with the ReLU before the filters", "O((nnz(X) + |E|) h)",
+        ),
+        Model(
+            "acm-gcn-plus", "ACM-GCN+", acm_gcn, ACMGCNPlusConfig,
+            "Luan et al., Revisiting Heterophily For Graph Neural Networks", 2022,
+            "ACM-GCN with a fourth channel of the edges alone", "O((nnz(X) + |E|) h), N h weights",
+        ),
+        Model(
+            "acmii-gcn-plus", "ACMII-GCN+", acm_gcn, ACMIIGCNPlusConfig,
+            "Luan et al., Revisiting Heterophily For Graph Neural Networks", 2022,
+            "ACM-GCN+ with the ReLU before the filters", "O((nnz(X) + |E|) h), N h weights",
+        ),
+        Model(
+            "glognn", "GloGNN", glognn, GloGNNConfig,
+            "Li et al., Finding Global Homophily in Graph Neural Networks When Meeting Heterophily", 2022,
+            "collects from all nodes by coefficients in closed form", "O(nnz(X) h + L (N C² + K |E| C))",
+        ),
+        Model(
+            "glognn-plus", "GloGNN++", glognn, GloGNNPlusConfig,
+            "Li et al., Finding Global Homophily in Graph Neural Networks When Meeting Heterophily", 2022,
+            "GloGNN with a learned weight for every class", "O(nnz(X) h + L (N C² + K |E| C))",
         ),
         Model(
             "hdp", "HDP", hdp, HDPConfig,

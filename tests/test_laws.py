@@ -215,7 +215,8 @@ def test_renumbering_the_nodes_permutes_the_output(model: str) -> None:
     places = split.train[order].nonzero().flatten()
     order[places] = order[places].sort().values
     still = {name: 0.0 for name in types(MODELS[model].config) if "dropout" in name}
-    run = Run(model, tiny_config(model, **still), split=0)
+    unnumbered = {"structure": False, "delta": 1.0}  # a weight per node knows the nodes by number
+    run = Run(model, tiny_config(model, **still, **unnumbered), split=0)
     (one,), (other,) = train([run], False), train([run], False, graph.renumbered(order))
     torch.testing.assert_close(one.trained.logits[order], other.trained.logits, rtol=0, atol=1e-4)
     assert one.trained.best_epoch == other.trained.best_epoch
