@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from heterophily.baselines.gcn import GCNConfig, gcn
+from heterophily.baselines.ggcn import GGCNConfig, ggcn
+from heterophily.baselines.h2gcn import H2GCNConfig, h2gcn
+from heterophily.baselines.linkx import LINKXConfig, linkx
 from heterophily.baselines.mlp import MLPConfig, mlp
 from heterophily.config import Config, ConfigError
 from heterophily.hdp import HDPConfig, hdp
@@ -39,6 +42,24 @@ MODELS: dict[str, Model] = {
             "gcn", "GCN", gcn, GCNConfig,
             "Kipf and Welling, Semi-Supervised Classification with Graph Convolutional Networks", 2017,
             "two layers that average each neighborhood", "O((nnz(X) + |E|) h)",
+        ),
+        Model(
+            "h2gcn", "H2GCN", h2gcn, H2GCNConfig,
+            "Zhu et al., Beyond Homophily in Graph Neural Networks: "
+            "Current Limitations and Effective Designs", 2020,
+            "keeps a node, its neighbors and those at distance two apart", "O((nnz(X) + |A₂| 2^K) h)",
+        ),
+        Model(
+            "linkx", "LINKX", linkx, LINKXConfig,
+            "Lim et al., Large Scale Learning on Non-Homophilous Graphs: "
+            "New Benchmarks and Strong Simple Methods", 2021,
+            "perceptrons of the rows of A and of the features, joined", "O((nnz(X) + |E| + N h) h)",
+        ),
+        Model(
+            "ggcn", "GGCN", ggcn, GGCNConfig,
+            "Yan et al., Two Sides of the Same Coin: "
+            "Heterophily and Oversmoothing in Graph Convolutional Neural Networks", 2022,
+            "adds neighbors that resemble a node and subtracts those that oppose it", "O((nnz(X) + |E| L) h)",
         ),
         Model(
             "hdp", "HDP", hdp, HDPConfig,

@@ -244,7 +244,7 @@ def test_ranges_are_shown_as_a_search_takes_them(ask: Ask) -> None:
         ([*TRAIN, "--device", "meta"], "unknown device 'meta'; use auto, cpu or cuda"),
         ([*TRAIN, "--device", "mps"], "unknown device 'mps'; use auto, cpu or cuda"),
         (["train", "synthetic", "--graph", f"num_nodes={10**23}"], "that is more than the 2,147,483,647"),
-        (["models", "hpd"], "there is no model 'hpd'; did you mean 'hdp'? The models are mlp, gcn, hdp"),
+        (["models", "hpd"], "there is no model 'hpd'; did you mean 'hdp'? The models are mlp, gcn"),
         (["models", "zz"], "there is no model 'zz'; the models are"),
         ([*TRAIN, "--device", "abacus"], "unknown device 'abacus'; use auto, cpu or cuda"),
         ([*TRAIN, "--recipe", "none.toml"], "there is no recipe 'none.toml'"),
