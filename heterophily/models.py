@@ -14,7 +14,10 @@ from heterophily.baselines.acm_gcn import (
     acm_gcn,
 )
 from heterophily.baselines.gcn import GCNConfig, gcn
+from heterophily.baselines.ggcn import GGCNConfig, ggcn
 from heterophily.baselines.glognn import GloGNNConfig, GloGNNPlusConfig, glognn
+from heterophily.baselines.h2gcn import H2GCNConfig, h2gcn
+from heterophily.baselines.linkx import LINKXConfig, linkx
 from heterophily.baselines.majority import MajorityConfig, majority
 from heterophily.baselines.mlp import MLPConfig, mlp
 from heterophily.baselines.twin_copy import TwinCopyConfig, twin_copy
@@ -106,6 +109,24 @@ MODELS: dict[str, Model] = {
             "glognn-plus", "GloGNN++", glognn, GloGNNPlusConfig,
             "Li et al., Finding Global Homophily in Graph Neural Networks When Meeting Heterophily", 2022,
             "GloGNN with a learned weight for every class", "O(nnz(X) h + L (N C² + K |E| C))",
+        ),
+        Model(
+            "h2gcn", "H2GCN", h2gcn, H2GCNConfig,
+            "Zhu et al., Beyond Homophily in Graph Neural Networks: "
+            "Current Limitations and Effective Designs", 2020,
+            "keeps a node, its neighbors and those at distance two apart", "O((nnz(X) + |A₂| 2^K) h)",
+        ),
+        Model(
+            "linkx", "LINKX", linkx, LINKXConfig,
+            "Lim et al., Large Scale Learning on Non-Homophilous Graphs: "
+            "New Benchmarks and Strong Simple Methods", 2021,
+            "perceptrons of the rows of A and of the features, joined", "O((nnz(X) + |E| + N h) h)",
+        ),
+        Model(
+            "ggcn", "GGCN", ggcn, GGCNConfig,
+            "Yan et al., Two Sides of the Same Coin: "
+            "Heterophily and Oversmoothing in Graph Convolutional Neural Networks", 2022,
+            "adds neighbors that resemble a node and subtracts those that oppose it", "O((nnz(X) + |E| L) h)",
         ),
         Model(
             "hdp", "HDP", hdp, HDPConfig,

@@ -70,12 +70,12 @@ class SparseMatrix(NamedTuple):
         return cls(crow, col, val, crow, col, None)
 
     def normalized(self, how: str) -> SparseMatrix:
-        """Return D⁻¹A ("walk") or D^-1/2 A D^-1/2 ("symmetric"); an empty row stays empty."""
+        """Return D⁻¹A ("walk") or D^-1/2 A D^-1/2 ("symmetric"), where D counts the entries of each row."""
         dtype = self.val.dtype
         rows = inverse(self.crow.diff(), dtype).repeat_interleave(self.crow.diff())
         if how == "walk":
             return self._replace(val=self.val * rows, order=self._order())
-        cols = inverse(self.t_crow.diff(), dtype)[self.col.long()]
+        cols = inverse(self.crow.diff(), dtype)[self.col.long()]
         return self._replace(val=self.val * (rows * cols).sqrt())
 
     def _order(self) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from heterophily.config import types
@@ -21,11 +21,21 @@ from tests.tiny import LEARNERS, stages, tiny_config, tiny_graph
 
 every_model = pytest.mark.parametrize("model", MODELS)
 every_learner = pytest.mark.parametrize("model", LEARNERS)
+# Weights with a row for every node are drawn in the order of the nodes; the tests of these models
+# renumber both.
+WEIGHTS_OF_NODES = {"linkx"}
 # Settings that may differ within one batch; a model takes those it knows.
 VARIANTS: list[dict[str, Any]] = [
     {"learning_rate": 0.03, "learning_rate_init": 0.01, "dropout": 0.2},
     {"learning_rate": 0.003, "weight_decay": 0.0, "dropout": 0.7, "rescale": 0.8, "tpc_weight": 10.0},
-    {"weight_decay": 0.01, "input_dropout": 0.5, "rescale": 1.2, "temperature": 0.1, "patience": 1},
+    {
+        "learning_rate": 0.1,
+        "weight_decay": 0.01,
+        "input_dropout": 0.5,
+        "rescale": 1.2,
+        "temperature": 0.1,
+        "patience": 1,
+    },
 ]
 
 
@@ -41,8 +51,8 @@ def train(runs: Sequence[Run], together: bool, graph: Graph | None = None) -> li
     return train_runs(graph or tiny_graph(), runs, dtype=torch.float64, together=together)
 
 
-def assert_same(one: Trained, other: Trained) -> None:
-    """Equal to 1e-10, curves and weights too; a note that was never taken may be absent or NaN."""
+def assert_same(one: Trained, other: Trained, within: float = 1e-10) -> None:
+    """Equal to the last digits, curves and weights too; a note that was never taken may be absent or NaN."""
     assert (one.epochs, one.best_epoch) == (other.epochs, other.best_epoch)
     assert one.validation == other.validation
     pairs = [(one.logits, other.logits), *((w, other.weights[name]) for name, w in one.weights.items())]
@@ -50,11 +60,14 @@ def assert_same(one: Trained, other: Trained) -> None:
         absent = [math.nan] * one.epochs
         pairs.append(tuple(torch.tensor(t.history.get(name, absent)) for t in (one, other)))  # type: ignore[arg-type]
     for a, b in pairs:
-        torch.testing.assert_close(a, b, rtol=0, atol=1e-10, equal_nan=True)
+        torch.testing.assert_close(a, b, rtol=0, atol=within, equal_nan=True)
 
 
 def assert_same_outcome(one: Outcome, other: Outcome) -> None:
-    assert_same(one.trained, other.trained)
+    # Before a batch norm the bias of a unit that is always on has a gradient of 0 up to rounding errors.
+    # Adam divides even those by their own size plus 1e-8, so that they grow from 1e-17 to 1e-9.
+    normed = any(isinstance(part, nn.BatchNorm1d) for part in one.module.modules())
+    assert_same(one.trained, other.trained, 1e-8 if normed else 1e-10)
     assert (one.initial is None) == (other.initial is None)
     if one.initial is not None and other.initial is not None:
         assert_same(one.initial, other.initial)
@@ -205,7 +218,7 @@ def test_training_stops_when_patience_is_spent_and_not_before(model: str) -> Non
         assert epoch == trained.epochs or epoch - best < 3
 
 
-@every_model
+@pytest.mark.parametrize("model", [name for name in MODELS if name not in WEIGHTS_OF_NODES])
 def test_renumbering_the_nodes_permutes_the_output(model: str) -> None:
     """Without dropout, whose masks go by position; training nodes keep their order among themselves,
     since it numbers the columns of a structural encoding."""

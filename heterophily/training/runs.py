@@ -110,5 +110,5 @@ def worthwhile(stage: Stage, runs: int, device: torch.device) -> bool:
     """Say whether a batch beats one run at a time: always on a GPU; on a CPU only for small graphs."""
     if device.type != "cpu":
         return True
-    width = max((p.shape[-1] for p in stage.module.parameters()), default=1)
+    width = max((p.shape[-1] for p in stage.module.parameters() if p.dim()), default=1)
     return runs > 3 and runs * stage.state["labels"].shape[0] * width < 2_000_000
