@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from heterophily.baselines.gcn import GCNConfig, gcn
+from heterophily.baselines.gcnii import GCNIIConfig, GCNIIStarConfig, gcnii
+from heterophily.baselines.gpr_gnn import GPRGNNConfig, gpr_gnn
+from heterophily.baselines.mixhop import MixHopConfig, mixhop
 from heterophily.baselines.mlp import MLPConfig, mlp
 from heterophily.config import Config, ConfigError
 from heterophily.hdp import HDPConfig, hdp
@@ -39,6 +42,31 @@ MODELS: dict[str, Model] = {
             "gcn", "GCN", gcn, GCNConfig,
             "Kipf and Welling, Semi-Supervised Classification with Graph Convolutional Networks", 2017,
             "two layers that average each neighborhood", "O((nnz(X) + |E|) h)",
+        ),
+        Model(
+            "gcnii", "GCNII", gcnii, GCNIIConfig,
+            "Chen et al., Simple and Deep Graph Convolutional Networks", 2020,
+            "many layers, each mixed with the first and close to the identity",
+            "O((nnz(X) + L |E|) h + L N h²)",
+        ),
+        Model(
+            "gcnii-star", "GCNII*", gcnii, GCNIIStarConfig,
+            "Chen et al., Simple and Deep Graph Convolutional Networks", 2020,
+            "GCNII with a map each for the neighborhood and the first layer",
+            "O((nnz(X) + L |E|) h + L N h²)",
+        ),
+        Model(
+            "mixhop", "MixHop", mixhop, MixHopConfig,
+            "Abu-El-Haija et al., MixHop: Higher-Order Graph Convolutional Architectures via Sparsified "
+            "Neighborhood Mixing", 2019,
+            "layers that set several powers of the propagation matrix side by side",
+            "O((nnz(X) + L |E| K) K h + L N K² h²)",
+        ),
+        Model(
+            "gpr-gnn", "GPR-GNN", gpr_gnn, GPRGNNConfig,
+            "Chien et al., Adaptive Universal Generalized PageRank Graph Neural Network", 2021,
+            "a perceptron's output, propagated with a learned weight for every step",
+            "O(nnz(X) h + K |E| C)",
         ),
         Model(
             "hdp", "HDP", hdp, HDPConfig,
