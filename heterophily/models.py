@@ -19,6 +19,9 @@ from heterophily.baselines.glognn import GloGNNConfig, GloGNNPlusConfig, glognn
 from heterophily.baselines.h2gcn import H2GCNConfig, h2gcn
 from heterophily.baselines.linkx import LINKXConfig, linkx
 from heterophily.baselines.majority import MajorityConfig, majority
+from heterophily.baselines.gcnii import GCNIIConfig, GCNIIStarConfig, gcnii
+from heterophily.baselines.gpr_gnn import GPRGNNConfig, gpr_gnn
+from heterophily.baselines.mixhop import MixHopConfig, mixhop
 from heterophily.baselines.mlp import MLPConfig, mlp
 from heterophily.baselines.twin_copy import TwinCopyConfig, twin_copy
 from heterophily.config import Config, ConfigError
@@ -80,6 +83,49 @@ MODELS: dict[str, Model] = {
             "two layers that average each neighborhood", "O((nnz(X) + |E|) h)", "O((N + F) h)",
         ),
         Model(
+            "gcnii", "GCNII", gcnii, GCNIIConfig,
+            "Chen et al., Simple and Deep Graph Convolutional Networks", 2020,
+            "many layers, each mixed with the first and close to the identity",
+            "O((nnz(X) + L |E|) h + L N h²)",
+        ),
+        Model(
+            "gcnii-star", "GCNII*", gcnii, GCNIIStarConfig,
+            "Chen et al., Simple and Deep Graph Convolutional Networks", 2020,
+            "GCNII with a map each for the neighborhood and the first layer",
+            "O((nnz(X) + L |E|) h + L N h²)",
+        ),
+        Model(
+            "mixhop", "MixHop", mixhop, MixHopConfig,
+            "Abu-El-Haija et al., MixHop: Higher-Order Graph Convolutional Architectures via Sparsified "
+            "Neighborhood Mixing", 2019,
+            "layers that set several powers of the propagation matrix side by side",
+            "O((nnz(X) + L |E| K) K h + L N K² h²)",
+        ),
+        Model(
+            "h2gcn", "H2GCN", h2gcn, H2GCNConfig,
+            "Zhu et al., Beyond Homophily in Graph Neural Networks: "
+            "Current Limitations and Effective Designs", 2020,
+            "keeps a node, its neighbors and those at distance two apart", "O((nnz(X) + |A₂| 2^K) h)",
+        ),
+        Model(
+            "gpr-gnn", "GPR-GNN", gpr_gnn, GPRGNNConfig,
+            "Chien et al., Adaptive Universal Generalized PageRank Graph Neural Network", 2021,
+            "a perceptron's output, propagated with a learned weight for every step",
+            "O(nnz(X) h + K |E| C)",
+        ),
+        Model(
+            "linkx", "LINKX", linkx, LINKXConfig,
+            "Lim et al., Large Scale Learning on Non-Homophilous Graphs: "
+            "New Benchmarks and Strong Simple Methods", 2021,
+            "perceptrons of the rows of A and of the features, joined", "O((nnz(X) + |E| + N h) h)",
+        ),
+        Model(
+            "ggcn", "GGCN", ggcn, GGCNConfig,
+            "Yan et al., Two Sides of the Same Coin: "
+            "Heterophily and Oversmoothing in Graph Convolutional Neural Networks", 2022,
+            "adds neighbors that resemble a node and subtracts those that oppose it", "O((nnz(X) + |E| L) h)",
+        ),
+        Model(
             "acm-gcn", "ACM-GCN", acm_gcn, ACMGCNConfig,
             "Luan et al., Revisiting Heterophily For Graph Neural Networks", 2022,
             "each node mixes what its neighbors share, how it differs from them, and itself",
@@ -109,24 +155,6 @@ MODELS: dict[str, Model] = {
             "glognn-plus", "GloGNN++", glognn, GloGNNPlusConfig,
             "Li et al., Finding Global Homophily in Graph Neural Networks When Meeting Heterophily", 2022,
             "GloGNN with a learned weight for every class", "O(nnz(X) h + L (N C² + K |E| C))",
-        ),
-        Model(
-            "h2gcn", "H2GCN", h2gcn, H2GCNConfig,
-            "Zhu et al., Beyond Homophily in Graph Neural Networks: "
-            "Current Limitations and Effective Designs", 2020,
-            "keeps a node, its neighbors and those at distance two apart", "O((nnz(X) + |A₂| 2^K) h)",
-        ),
-        Model(
-            "linkx", "LINKX", linkx, LINKXConfig,
-            "Lim et al., Large Scale Learning on Non-Homophilous Graphs: "
-            "New Benchmarks and Strong Simple Methods", 2021,
-            "perceptrons of the rows of A and of the features, joined", "O((nnz(X) + |E| + N h) h)",
-        ),
-        Model(
-            "ggcn", "GGCN", ggcn, GGCNConfig,
-            "Yan et al., Two Sides of the Same Coin: "
-            "Heterophily and Oversmoothing in Graph Convolutional Neural Networks", 2022,
-            "adds neighbors that resemble a node and subtracts those that oppose it", "O((nnz(X) + |E| L) h)",
         ),
         Model(
             "hdp", "HDP", hdp, HDPConfig,
