@@ -14,13 +14,13 @@ from heterophily.baselines.acm_gcn import (
     acm_gcn,
 )
 from heterophily.baselines.gcn import GCNConfig, gcn
+from heterophily.baselines.gcnii import GCNIIConfig, GCNIIStarConfig, gcnii
 from heterophily.baselines.ggcn import GGCNConfig, ggcn
 from heterophily.baselines.glognn import GloGNNConfig, GloGNNPlusConfig, glognn
+from heterophily.baselines.gpr_gnn import GPRGNNConfig, gpr_gnn
 from heterophily.baselines.h2gcn import H2GCNConfig, h2gcn
 from heterophily.baselines.linkx import LINKXConfig, linkx
 from heterophily.baselines.majority import MajorityConfig, majority
-from heterophily.baselines.gcnii import GCNIIConfig, GCNIIStarConfig, gcnii
-from heterophily.baselines.gpr_gnn import GPRGNNConfig, gpr_gnn
 from heterophily.baselines.mixhop import MixHopConfig, mixhop
 from heterophily.baselines.mlp import MLPConfig, mlp
 from heterophily.baselines.twin_copy import TwinCopyConfig, twin_copy
@@ -86,75 +86,80 @@ MODELS: dict[str, Model] = {
             "gcnii", "GCNII", gcnii, GCNIIConfig,
             "Chen et al., Simple and Deep Graph Convolutional Networks", 2020,
             "many layers, each mixed with the first and close to the identity",
-            "O((nnz(X) + L |E|) h + L N h²)",
+            "O((nnz(X) + L |E|) h + L N h²)", "O(F h + L (N + h) h)",
         ),
         Model(
             "gcnii-star", "GCNII*", gcnii, GCNIIStarConfig,
             "Chen et al., Simple and Deep Graph Convolutional Networks", 2020,
             "GCNII with a map each for the neighborhood and the first layer",
-            "O((nnz(X) + L |E|) h + L N h²)",
+            "O((nnz(X) + L |E|) h + L N h²)", "O(F h + L (N + h) h)",
         ),
         Model(
             "mixhop", "MixHop", mixhop, MixHopConfig,
             "Abu-El-Haija et al., MixHop: Higher-Order Graph Convolutional Architectures via Sparsified "
             "Neighborhood Mixing", 2019,
             "layers that set several powers of the propagation matrix side by side",
-            "O((nnz(X) + L |E| K) K h + L N K² h²)",
+            "O((nnz(X) + L |E| K) K h + L N K² h²)", "O(K (L N + F) h)",
         ),
         Model(
             "h2gcn", "H2GCN", h2gcn, H2GCNConfig,
             "Zhu et al., Beyond Homophily in Graph Neural Networks: "
             "Current Limitations and Effective Designs", 2020,
             "keeps a node, its neighbors and those at distance two apart", "O((nnz(X) + |A₂| 2^K) h)",
+            "O(|A₂| + 2^K N h + F h)",
         ),
         Model(
             "gpr-gnn", "GPR-GNN", gpr_gnn, GPRGNNConfig,
             "Chien et al., Adaptive Universal Generalized PageRank Graph Neural Network", 2021,
             "a perceptron's output, propagated with a learned weight for every step",
-            "O(nnz(X) h + K |E| C)",
+            "O(nnz(X) h + K |E| C)", "O((N + F) h + K N C)",
         ),
         Model(
             "linkx", "LINKX", linkx, LINKXConfig,
             "Lim et al., Large Scale Learning on Non-Homophilous Graphs: "
             "New Benchmarks and Strong Simple Methods", 2021,
             "perceptrons of the rows of A and of the features, joined", "O((nnz(X) + |E| + N h) h)",
+            "O((N + F) h)",
         ),
         Model(
             "ggcn", "GGCN", ggcn, GGCNConfig,
             "Yan et al., Two Sides of the Same Coin: "
             "Heterophily and Oversmoothing in Graph Convolutional Neural Networks", 2022,
             "adds neighbors that resemble a node and subtracts those that oppose it", "O((nnz(X) + |E| L) h)",
+            "O(L (|E| + N h) + F h)",
         ),
         Model(
             "acm-gcn", "ACM-GCN", acm_gcn, ACMGCNConfig,
             "Luan et al., Revisiting Heterophily For Graph Neural Networks", 2022,
-            "each node mixes what its neighbors share, how it differs from them, and itself",
-            "O((nnz(X) + |E|) h)",
+            "mixes what neighbors share, how a node differs from them, and the node",
+            "O((nnz(X) + |E|) h)", "O((N + F) h)",
         ),
         Model(
             "acmii-gcn", "ACMII-GCN", acm_gcn, ACMIIGCNConfig,
             "Luan et al., Revisiting Heterophily For Graph Neural Networks", 2022,
-            "ACM-GCN with the ReLU before the filters", "O((nnz(X) + |E|) h)",
+            "ACM-GCN with the ReLU before the filters", "O((nnz(X) + |E|) h)", "O((N + F) h)",
         ),
         Model(
             "acm-gcn-plus", "ACM-GCN+", acm_gcn, ACMGCNPlusConfig,
             "Luan et al., Revisiting Heterophily For Graph Neural Networks", 2022,
-            "ACM-GCN with a fourth channel of the edges alone", "O((nnz(X) + |E|) h), N h weights",
+            "ACM-GCN with a fourth channel of the edges alone", "O((nnz(X) + |E|) h)", "O((N + F) h)",
         ),
         Model(
             "acmii-gcn-plus", "ACMII-GCN+", acm_gcn, ACMIIGCNPlusConfig,
             "Luan et al., Revisiting Heterophily For Graph Neural Networks", 2022,
-            "ACM-GCN+ with the ReLU before the filters", "O((nnz(X) + |E|) h), N h weights",
+            "ACM-GCN+ with the ReLU before the filters", "O((nnz(X) + |E|) h)", "O((N + F) h)",
         ),
         Model(
             "glognn", "GloGNN", glognn, GloGNNConfig,
             "Li et al., Finding Global Homophily in Graph Neural Networks When Meeting Heterophily", 2022,
             "collects from all nodes by coefficients in closed form", "O(nnz(X) h + L (N C² + K |E| C))",
+            "O((N + F) h + L K N C)",
         ),
         Model(
             "glognn-plus", "GloGNN++", glognn, GloGNNPlusConfig,
             "Li et al., Finding Global Homophily in Graph Neural Networks When Meeting Heterophily", 2022,
             "GloGNN with a learned weight for every class", "O(nnz(X) h + L (N C² + K |E| C))",
+            "O((N + F) h + L K N C)",
         ),
         Model(
             "hdp", "HDP", hdp, HDPConfig,
