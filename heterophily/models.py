@@ -6,8 +6,10 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from heterophily.baselines.gat import GATConfig, gat
 from heterophily.baselines.gcn import GCNConfig, gcn
 from heterophily.baselines.mlp import MLPConfig, mlp
+from heterophily.baselines.ugcn import UGCNConfig, ugcn
 from heterophily.config import Config, ConfigError
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.stage import Procedure
@@ -39,6 +41,17 @@ MODELS: dict[str, Model] = {
             "gcn", "GCN", gcn, GCNConfig,
             "Kipf and Welling, Semi-Supervised Classification with Graph Convolutional Networks", 2017,
             "two layers that average each neighborhood", "O((nnz(X) + |E|) h)",
+        ),
+        Model(
+            "gat", "GAT", gat, GATConfig,
+            "Veličković et al., Graph Attention Networks", 2018,
+            "two layers that weigh each neighbor by attention", "O((nnz(X) + |E|) h) per head",
+        ),
+        Model(
+            "ugcn", "UGCN", ugcn, UGCNConfig,
+            "Jin et al., Universal Graph Convolutional Networks", 2021,
+            "attention over neighbors, nodes two steps away and nodes alike in features",
+            "O((nnz(X) + Σ|E_m|) h) per head, once O(N nnz(X))",
         ),
         Model(
             "hdp", "HDP", hdp, HDPConfig,
