@@ -13,6 +13,7 @@ from heterophily.baselines.acm_gcn import (
     ACMIIGCNPlusConfig,
     acm_gcn,
 )
+from heterophily.baselines.gat import GATConfig, gat
 from heterophily.baselines.gcn import GCNConfig, gcn
 from heterophily.baselines.gcnii import GCNIIConfig, GCNIIStarConfig, gcnii
 from heterophily.baselines.ggcn import GGCNConfig, ggcn
@@ -24,6 +25,7 @@ from heterophily.baselines.majority import MajorityConfig, majority
 from heterophily.baselines.mixhop import MixHopConfig, mixhop
 from heterophily.baselines.mlp import MLPConfig, mlp
 from heterophily.baselines.twin_copy import TwinCopyConfig, twin_copy
+from heterophily.baselines.ugcn import UGCNConfig, ugcn
 from heterophily.config import Config, ConfigError
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.stage import Procedure
@@ -83,6 +85,11 @@ MODELS: dict[str, Model] = {
             "two layers that average each neighborhood", "O((nnz(X) + |E|) h)", "O((N + F) h)",
         ),
         Model(
+            "gat", "GAT", gat, GATConfig,
+            "Veličković et al., Graph Attention Networks", 2018,
+            "two layers that weigh each neighbor by attention", "O((nnz(X) + |E|) h) per head",
+        ),
+        Model(
             "gcnii", "GCNII", gcnii, GCNIIConfig,
             "Chen et al., Simple and Deep Graph Convolutional Networks", 2020,
             "many layers, each mixed with the first and close to the identity",
@@ -107,6 +114,12 @@ MODELS: dict[str, Model] = {
             "Current Limitations and Effective Designs", 2020,
             "keeps a node, its neighbors and those at distance two apart", "O((nnz(X) + |A₂| 2^K) h)",
             "O(|A₂| + 2^K N h + F h)",
+        ),
+        Model(
+            "ugcn", "UGCN", ugcn, UGCNConfig,
+            "Jin et al., Universal Graph Convolutional Networks", 2021,
+            "attention over neighbors, nodes two steps away and nodes alike in features",
+            "O((nnz(X) + Σ|E_m|) h) per head, once O(N nnz(X))",
         ),
         Model(
             "gpr-gnn", "GPR-GNN", gpr_gnn, GPRGNNConfig,

@@ -278,8 +278,11 @@ class _Weighted(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         crow, col, t_crow, t_col, order, val, h = ctx.saved_tensors
-        entries = _dots(crow, col, grad, h)
-        down = _times(t_crow, t_col, val[order], crow.shape[0] - 1, grad)
+        entries = down = None
+        if ctx.needs_input_grad[5]:
+            entries = _dots(crow, col, grad, h)
+        if ctx.needs_input_grad[6]:
+            down = _times(t_crow, t_col, val[order], crow.shape[0] - 1, grad)
         return None, None, None, None, None, entries, down
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The shared layers: a linear map of concatenated blocks, and dropout that belongs to the run."""
+"""The shared layers: a linear map of concatenated blocks, dropout that belongs to the run, attention."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import math
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.autograd import gradcheck
 from torch.func import functional_call
+from torch_geometric.nn import GATConv
 
-from heterophily.layers import MLP, Dropout, FeatureLinear
-from heterophily.sparse import SparseMatrix, features
+from heterophily.layers import MLP, Dropout, FeatureLinear, GraphAttention
+from heterophily.sparse import Pattern, SparseMatrix, features
 
 
 def dropout(p: float, key: int = 12345) -> Dropout:
@@ -187,3 +189,127 @@ def test_a_perceptron_is_linear_relu_linear() -> None:
     mlp, x = MLP([4], 6, 3, dropout=0.5, input_dropout=0.5).eval(), torch.randn(7, 4)
     hidden = (x @ mlp.first.weights[0] + mlp.first.bias).relu()
     torch.testing.assert_close(mlp([x]), hidden @ mlp.second.weight.T + mlp.second.bias)
+
+
+# GraphAttention
+
+
+def neighborhoods(nodes: int = 12, loops: bool = True) -> tuple[Tensor, Pattern]:
+    """Random directed edges, of which the last node has none, and who collects from whom: u from v."""
+    edges = (torch.rand(nodes - 1, nodes - 1) < 0.3).fill_diagonal_(False).nonzero().T
+    if loops:
+        edges = torch.cat([edges, torch.arange(nodes).expand(2, -1)], 1)
+    return edges, Pattern.from_edges(edges, nodes)
+
+
+def attention(features: int, out: int, heads: int, dropout: float = 0.5) -> GraphAttention:
+    return GraphAttention(features, out, heads, dropout).double().eval()
+
+
+def attentive_to_nothing(layer: GraphAttention) -> GraphAttention:
+    """The layer with a₁ = a₂ = 0."""
+    for a in (layer.collecting, layer.giving):
+        nn.init.zeros_(a)
+    return layer
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_attention_is_that_of_pygs_layer_with_the_same_weights(heads: int) -> None:
+    edges, pattern = neighborhoods()
+    ours, x = attention(5, 4, heads), torch.randn(12, 5).double()
+    theirs = GATConv(5, 4, heads=heads, bias=False, add_self_loops=False).double()
+    with torch.no_grad():
+        theirs.lin.weight.copy_(ours.weight.T)
+        theirs.att_dst.copy_(ours.collecting.movedim(1, 0))
+        theirs.att_src.copy_(ours.giving.movedim(1, 0))
+    found, wanted = ours(x, pattern), theirs(x, edges.flip(0))
+    torch.testing.assert_close(found, wanted, rtol=0, atol=1e-12)
+    found.sin().sum().backward()
+    wanted.sin().sum().backward()
+    pairs = (
+        (ours.weight, theirs.lin.weight.grad.T),
+        (ours.collecting, theirs.att_dst.grad.movedim(1, 0)),
+        (ours.giving, theirs.att_src.grad.movedim(1, 0)),
+    )
+    for mine, gradient in pairs:
+        assert mine.grad is not None
+        torch.testing.assert_close(mine.grad, gradient, rtol=0, atol=1e-12)
+
+
+def test_attention_sums_to_one_at_every_node_in_every_head() -> None:
+    _, pattern = neighborhoods()
+    layer, x = attention(5, 4, heads=3), torch.randn(12, 5).double()
+    x[:, 0] = 1  # read by the first column of each head, and by that one alone, while scores differ
+    with torch.no_grad():
+        first = layer.weight.unflatten(1, (3, 4))[:, :, 0]
+        first.zero_()
+        first[0] = 1
+        out = layer(x, pattern).unflatten(1, (3, 4))
+    torch.testing.assert_close(out[:, :, 0], torch.ones(12, 3).double(), rtol=0, atol=1e-12)
+    assert out[:, :, 1].std() > 0.01
+
+
+def test_without_attention_vectors_every_head_is_the_plain_mean_over_neighbors() -> None:
+    edges, pattern = neighborhoods()
+    layer, x = attentive_to_nothing(attention(5, 4, heads=2)), torch.randn(12, 5).double()
+    a = torch.zeros(12, 12).double()
+    a[edges[0], edges[1]] = 1
+    wanted = a / a.sum(1, keepdim=True) @ x @ layer.weight
+    torch.testing.assert_close(layer(x, pattern), wanted, rtol=0, atol=1e-12)
+
+
+def test_dropout_takes_neighbors_away_without_sharing_their_attention_among_the_rest() -> None:
+    edges, pattern = neighborhoods(60)
+    layer = attentive_to_nothing(attention(1, 1, heads=1, dropout=0.75)).train()
+    nn.init.ones_(layer.weight)
+    kept = layer(torch.ones(60, 1).double(), pattern).squeeze(1) * torch.bincount(edges[0]) / 4
+    torch.testing.assert_close(kept, kept.round(), rtol=0, atol=1e-12)
+    assert 0.2 < kept.sum() / edges.shape[1] < 0.3
+
+
+def test_a_node_without_anyone_to_collect_from_gets_zeros_and_finite_gradients() -> None:
+    _, pattern = neighborhoods(loops=False)
+    layer, x = attention(5, 4, heads=2), torch.randn(12, 5).double().requires_grad_()
+    out = layer(x, pattern)
+    assert out[-1].tolist() == [0] * 8 and bool(out[:-1].any())
+    for gradient in torch.autograd.grad(out.sin().sum(), [x, *layer.parameters()]):
+        assert bool(gradient.isfinite().all()) and bool(gradient.any())
+
+
+def test_gradients_of_attention_agree_with_finite_differences() -> None:
+    _, pattern = neighborhoods(6)
+    layer, x = attention(3, 2, heads=2), torch.randn(6, 3).double().requires_grad_()
+    names, weights = zip(*layer.named_parameters(), strict=True)
+
+    def call(x: Tensor, *weights: Tensor) -> Tensor:
+        return functional_call(layer, dict(zip(names, weights, strict=True)), (x, pattern))
+
+    assert gradcheck(call, (x, *weights))
+
+
+def test_heads_side_by_side_are_heads_one_by_one() -> None:
+    _, pattern = neighborhoods()
+    together, x = attention(5, 4, heads=3), torch.randn(12, 5).double()
+    alone = []
+    for head in range(3):
+        one = attention(5, 4, heads=1)
+        with torch.no_grad():
+            one.weight.copy_(together.weight[:, 4 * head : 4 * head + 4])
+            one.collecting.copy_(together.collecting[head : head + 1])
+            one.giving.copy_(together.giving[head : head + 1])
+        alone.append(one(x, pattern))
+    torch.testing.assert_close(together(x, pattern), torch.cat(alone, 1), rtol=0, atol=1e-12)
+
+
+def test_attention_takes_sparse_features_as_it_takes_dense_ones() -> None:
+    _, pattern = neighborhoods()
+    layer, x = attention(5, 4, heads=2), torch.randn(12, 5).double() * (torch.rand(12, 5) < 0.3)
+    found = layer(SparseMatrix.from_torch(x), pattern)
+    torch.testing.assert_close(found, layer(x, pattern), rtol=0, atol=1e-12)
+
+
+def test_attention_is_drawn_by_xaviers_rule_for_each_head_with_gain_root_two() -> None:
+    layer = GraphAttention(300, 100, 8, dropout=0.0)
+    for drawn, ways in ((layer.weight, 400), (layer.collecting, 201), (layer.giving, 201)):
+        bound = math.sqrt(2 * 6 / ways)
+        assert 0.98 * bound < float(drawn.detach().abs().max()) <= bound

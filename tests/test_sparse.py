@@ -1,4 +1,4 @@
-"""The sparse product is the dense one, gradients included, alone and for many runs at once."""
+"""Sparse products and attention are the dense ones, gradients included, alone and for many runs at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
-from heterophily.sparse import SparseMatrix, features, inverse, multiply, stack
+from heterophily.sparse import (
+    Pattern,
+    SparseMatrix,
+    attend,
+    features,
+    inverse,
+    multiply,
+    row_exponentials,
+    score,
+    stack,
+)
 
 
 def draw(rows: int, cols: int, seed: int = 0, density: float = 0.4, empty: int | None = None) -> Tensor:
@@ -184,6 +194,130 @@ def test_features_are_kept_sparse_only_where_they_are_mostly_zero() -> None:
 
 def test_a_graph_without_features_has_dense_ones_of_no_width() -> None:
     assert features(torch.zeros(4, 0)).shape == (4, 0)
+
+
+# Values that are computed at the places of a pattern
+
+
+def places(nodes: int = 6, seed: int = 0, density: float = 0.4, empty: int | None = 2) -> Pattern:
+    """A random pattern; by default node 2 collects from nobody, and nobody from it."""
+    return Pattern.from_edges(draw(nodes, nodes, seed, density, empty).nonzero().T, nodes)
+
+
+def spread(pattern: Pattern, val: Tensor) -> Tensor:
+    """Values (..., nnz) as the dense matrices (..., N, N) they stand in."""
+    nodes = len(pattern.crow) - 1
+    place = (pattern.row * nodes + pattern.col).expand(val.shape)
+    return val.new_zeros(*val.shape[:-1], nodes * nodes).scatter(-1, place, val).unflatten(-1, (nodes, nodes))
+
+
+def softmax(pattern: Pattern, scores: Tensor) -> Tensor:
+    each, total = row_exponentials(pattern, scores)
+    return each / total.gather(-1, pattern.row.expand(scores.shape))
+
+
+def gradients(out: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
+    """The result and the gradients of a function of it in which every entry counts differently."""
+    weights = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view(out.shape)
+    return out.detach(), *torch.autograd.grad((out.sin() * weights).sum(), inputs)
+
+
+@given(
+    nodes=st.integers(1, 7),
+    width=st.integers(1, 4),
+    heads=st.sampled_from([None, 1, 3]),
+    density=st.sampled_from([0.0, 0.2, 1.0]),
+    seed=st.integers(0, 99),
+)
+def test_scores_products_and_softmax_are_the_dense_ones_gradients_included(
+    nodes: int, width: int, heads: int | None, density: float, seed: int
+) -> None:
+    pattern = places(nodes, seed, density, empty=None)
+    i, j = pattern.row, pattern.col.long()
+    axes = () if heads is None else (heads,)
+    left, right, val = dense(*axes, nodes, width), dense(*axes, nodes, width, seed=8), dense(*axes, len(j))
+    assert_same(
+        gradients(score(pattern, left, right), left, right),
+        gradients((left @ right.mT)[..., i, j], left, right),
+    )
+    assert_same(
+        gradients(attend(pattern, val, left), val, left), gradients(spread(pattern, val) @ left, val, left)
+    )
+    places_taken = spread(pattern, torch.ones_like(val)) > 0
+    whole = spread(pattern, val).masked_fill(~places_taken, -torch.inf)
+    assert_same(gradients(softmax(pattern, val), val), gradients(whole.softmax(-1)[..., i, j], val))
+
+
+def test_gradients_of_scores_products_and_softmax_agree_with_finite_differences() -> None:
+    pattern = places()
+    left, right, val = dense(2, 6, 3), dense(2, 6, 3, seed=8), dense(2, len(pattern.col))
+    assert gradcheck(lambda a, b: score(pattern, a, b).sin(), (left, right))
+    assert gradcheck(lambda v, h: attend(pattern, v, h).sin(), (val, left))
+    assert gradcheck(lambda s: softmax(pattern, s).sin(), val)
+
+
+def test_many_runs_with_many_heads_are_computed_as_one_by_one() -> None:
+    pattern = places()
+    left, right, val = dense(4, 2, 6, 3), dense(4, 2, 6, 3, seed=8), dense(4, 2, len(pattern.col))
+
+    def one(left: Tensor, right: Tensor, val: Tensor) -> Tensor:
+        return attend(pattern, softmax(pattern, score(pattern, left, right) + val), right)
+
+    alone = torch.stack(
+        [
+            torch.stack([one(*parts) for parts in zip(*run, strict=True)])
+            for run in zip(left, right, val, strict=True)
+        ]
+    )
+    together = torch.vmap(one)(left, right, val)
+    inputs = (left, right, val)
+    assert_same(gradients(together, *inputs), gradients(alone, *inputs))
+
+
+def test_runs_may_have_patterns_of_their_own() -> None:
+    each = [places(seed=seed, density=1.0, empty=seed) for seed in range(3)]  # as many entries, elsewhere
+    runs = Pattern(*map(torch.stack, zip(*each, strict=True)))
+    val, h = dense(3, len(each[0].col)), dense(3, 6, 2)
+
+    def one(pattern: Pattern, val: Tensor, h: Tensor) -> Tensor:
+        weights, total = row_exponentials(pattern, val + score(pattern, h, h))
+        return attend(pattern, weights, h) / total.clamp(min=1).unsqueeze(1)
+
+    alone = torch.stack([one(*parts) for parts in zip(each, val, h, strict=True)])
+    assert_same(gradients(torch.vmap(one)(runs, val, h), val, h), gradients(alone, val, h))
+
+
+def test_a_node_that_collects_from_nobody_gets_zeros() -> None:
+    pattern, h = places(empty=2), dense(6, 3)
+    each, total = row_exponentials(pattern, dense(len(pattern.col)))
+    assert total[2] == 0 and total[0] >= 1
+    assert attend(pattern, each, h)[2].tolist() == [0, 0, 0]
+    nobody = Pattern.from_edges(torch.empty(2, 0, dtype=torch.int64), 4)
+    for heads in ((), (2,)):
+        each, total = row_exponentials(nobody, dense(*heads, 0))
+        assert each.shape == (*heads, 0) and torch.equal(total, torch.zeros(*heads, 4).double())
+        assert torch.equal(attend(nobody, each, dense(*heads, 4, 3)), torch.zeros(*heads, 4, 3).double())
+
+
+def test_a_softmax_of_scores_beyond_the_range_of_exp_is_finite() -> None:
+    pattern = places(density=1.0)
+    scores = 1e4 * dense(len(pattern.col)).detach()
+    assert bool((scores > 800).any()) and bool((scores < -800).any())
+    found = spread(pattern, softmax(pattern, scores)).sum(1)
+    torch.testing.assert_close(found, torch.tensor([1.0, 1, 0, 1, 1, 1]).double())
+
+
+def test_a_run_that_is_not_a_number_leaves_the_attention_of_others_alone() -> None:
+    pattern = places()
+    val, h = dense(3, len(pattern.col)).detach(), dense(3, 6, 2).detach()
+
+    def one(val: Tensor, h: Tensor) -> Tensor:
+        return attend(pattern, row_exponentials(pattern, val + score(pattern, h, h))[0], h)
+
+    clean = torch.vmap(one)(val, h)
+    val[1], h[1] = torch.nan, torch.nan
+    dirty = torch.vmap(one)(val, h)
+    assert bool(dirty[1].isnan().any()) and torch.equal(dirty[[0, 2]], clean[[0, 2]])
 
 
 # Edges of the input
