@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from heterophily.baselines.gcn import GCNConfig, gcn
 from heterophily.baselines.mlp import MLPConfig, mlp
+from heterophily.baselines.wrgat import WRGATConfig, wrgat
 from heterophily.config import Config, ConfigError
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.stage import Procedure
@@ -39,6 +40,12 @@ MODELS: dict[str, Model] = {
             "gcn", "GCN", gcn, GCNConfig,
             "Kipf and Welling, Semi-Supervised Classification with Graph Convolutional Networks", 2017,
             "two layers that average each neighborhood", "O((nnz(X) + |E|) h)",
+        ),
+        Model(
+            "wrgat", "WRGAT", wrgat, WRGATConfig,
+            "Suresh et al., Breaking the Limit of Graph Neural Networks by Improving the Assortativity "
+            "of Graphs with Local Mixing Patterns", 2021,
+            "attention over relations that join nodes in alike places", "O(nnz(X) R h + R N log N h)",
         ),
         Model(
             "hdp", "HDP", hdp, HDPConfig,
