@@ -42,7 +42,7 @@ def captured_ratio(row: dict[str, Any]) -> float:
 
 
 def bounds(row: dict[str, Any], model: str) -> dict[str, float]:
-    """Return the bounds on an epoch of all runs: ``gcn_bandwidth_bound_ms`` and any other of this form."""
+    """Return the bounds on an epoch of all runs: ``gcn_memory_bound_ms`` and any other of this form."""
     found = {re.fullmatch(rf"{model}_(\w+)_bound_ms", key): value for key, value in row.items()}
     return {match[1].replace("_", " "): value for match, value in found.items() if match}
 

@@ -26,6 +26,7 @@ from heterophily.baselines.mixhop import MixHopConfig, mixhop
 from heterophily.baselines.mlp import MLPConfig, mlp
 from heterophily.baselines.twin_copy import TwinCopyConfig, twin_copy
 from heterophily.baselines.ugcn import UGCNConfig, ugcn
+from heterophily.baselines.wrgat import WRGATConfig, wrgat
 from heterophily.config import Config, ConfigError
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.stage import Procedure
@@ -87,7 +88,8 @@ MODELS: dict[str, Model] = {
         Model(
             "gat", "GAT", gat, GATConfig,
             "Veličković et al., Graph Attention Networks", 2018,
-            "two layers that weigh each neighbor by attention", "O((nnz(X) + |E|) h) per head",
+            "two layers that weigh each neighbor by attention", "O((nnz(X) + |E|) H h)",
+            "O((|E| + (N + F) h) H)",
         ),
         Model(
             "gcnii", "GCNII", gcnii, GCNIIConfig,
@@ -119,7 +121,14 @@ MODELS: dict[str, Model] = {
             "ugcn", "UGCN", ugcn, UGCNConfig,
             "Jin et al., Universal Graph Convolutional Networks", 2021,
             "attention over neighbors, nodes two steps away and nodes alike in features",
-            "O((nnz(X) + Σ|E_m|) h) per head, once O(N nnz(X))",
+            "O((nnz(X) + Σ|E_m|) H h), once O(N nnz(X))", "O((Σ|E_m| + (N + F) h) H)",
+        ),
+        Model(
+            "wrgat", "WRGAT", wrgat, WRGATConfig,
+            "Suresh et al., Breaking the Limit of Graph Neural Networks by Improving the Assortativity "
+            "of Graphs with Local Mixing Patterns", 2021,
+            "attention over relations that join nodes in alike places", "O(nnz(X) R h + R N log N h)",
+            "O(R (N log N + F h) + N h)",
         ),
         Model(
             "gpr-gnn", "GPR-GNN", gpr_gnn, GPRGNNConfig,

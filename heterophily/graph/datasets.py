@@ -160,7 +160,7 @@ def load(name: str, data: str | os.PathLike[str] | None = None, **options: Any) 
     if options:
         raise GraphError(f"{wanted} takes no options ({', '.join(options)} given); only synthetic does")
     facts = DATASETS[wanted]
-    folders = [_cache() / "data"]
+    folders = [cache_folder() / "data"]
     if given := data or os.environ.get("HETEROPHILY_DATA"):
         folders.insert(0, Path(given).expanduser().absolute())
         if not folders[0].is_dir():
@@ -183,7 +183,7 @@ def canonical(name: str) -> str:
     return wanted
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
     """The cache folder: ``data`` in it has raw files, ``processed`` what took long to read."""
     given = os.environ.get("HETEROPHILY_CACHE")
     return Path(given or platformdirs.user_cache_dir("heterophily", False)).expanduser().absolute()
@@ -305,7 +305,7 @@ def _advice(facts: Facts, folders: list[Path], why: str) -> str:
 
 def _graph(facts: Facts, folder: Path) -> Graph:
     """Read the raw files, check them against the facts, and make the graph."""
-    kept = _cache() / "processed" / f"{facts.name}.pt"
+    kept = cache_folder() / "processed" / f"{facts.name}.pt"
     files = _files(facts, folder)
     tensors = _recall(kept, files)
     if tensors is None:

@@ -28,6 +28,7 @@ SYMBOLS = {
     "|A₂|": "pairs of nodes two steps apart",
     "h": "hidden width",
     "D": "embedding width",
+    "H": "heads",
     "L": "layers",
     "K": "steps",
     "R": "relations",
