@@ -171,7 +171,7 @@ def test_test_labels_change_the_score_and_nothing_else() -> None:
     graph = tiny_graph()
     test = graph.split(0).test
     other = graph.with_labels(torch.where(test, (graph.y + 1) % 3, graph.y))
-    a, b = (classifier(epoch=40, learning_rate=0.03).fit(g, split=0) for g in (graph, other))
+    a, b = (classifier(epoch=40, learning_rate=0.03, random_state=1).fit(g, split=0) for g in (graph, other))
     assert np.array_equal(a.predict_proba(), b.predict_proba())
     pd.testing.assert_frame_equal(a.history_, b.history_, check_exact=True)
     pd.testing.assert_frame_equal(a.edges_, b.edges_, check_exact=True)

@@ -19,7 +19,6 @@ CPU = torch.device("cpu")
 SETTINGS = {
     "hidden_dim": 8,
     "embedding_dim": 4,
-    "heads": 2,
     "epoch": 12,
     "epoch_init": 10,
     "patience": 6,
