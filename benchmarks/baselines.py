@@ -80,11 +80,11 @@ def search(
 ) -> dict[str, Any]:
     """Draw and judge settings for some seconds; return the best on validation.
 
-    Small graphs are judged on all ten splits, larger ones on three, for at most 300 epochs, the recipe too.
+    Small graphs are judged on all ten splits, larger ones on three, for at most 400 epochs, the recipe too.
     """
     rng, kind, start = random.Random(f"{seed} {model} {dataset}"), MODELS[model].config, time.perf_counter()
-    splits, each = (list(range(10)), 7) if graph.num_nodes < 1000 else ([0, 1, 2], 5)
-    first = known(model, dataset).replace(**fixed)
+    splits, each = (list(range(10)), 7) if graph.num_nodes < 1000 else ([0, 1, 2], 11)
+    first = known(model, dataset).replace(select="score", **fixed)  # what is searched is judged as it is kept
     judged: list[tuple[tuple[float, float], Config]] = []
     while not judged or time.perf_counter() - start < seconds:
         shape = draw(rng, kind, False) if judged else {}  # the shape that is known comes first
@@ -93,7 +93,7 @@ def search(
             configs += [first.replace(**(shape | draw(rng, kind, True) | fixed)) for _ in range(each)]
         except ConfigError:
             continue  # a combination the model refuses
-        brief = [config.replace(epoch=min(config.epoch, 300)) for config in configs]
+        brief = [config.replace(epoch=min(config.epoch, 400)) for config in configs]
         judged += zip(judge(graph, model, brief, splits), configs, strict=True)
     recipe_score = judged[0][0]
     judged.sort(key=lambda pair: pair[0], reverse=True)

@@ -33,9 +33,9 @@ class GATConfig(TrainingConfig):
     """Learning rate of Adam."""
     heads: Annotated[Count, Choice(4, 8)] = 8
     """Attention heads of the first layer."""
-    hidden_dim: Annotated[Count, Choice(8, 16, 32)] = 8
+    hidden_dim: Annotated[Count, Choice(8, 16, 32, 64)] = 8
     """Width of each head of the first layer."""
-    dropout: Annotated[Share, Choice(0.2, 0.5, 0.6, 0.8)] = 0.6
+    dropout: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.6, 0.8)] = 0.6
     """Dropout on the input of both layers and on the attention."""
     elu_logits: Annotated[bool, Choice(True, False)] = True
     """Pass the logits through ELU, which keeps them above -1."""

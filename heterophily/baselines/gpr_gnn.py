@@ -30,7 +30,7 @@ class GPRGNNConfig(TrainingConfig):
 
     learning_rate: Annotated[Rate, Choice(0.002, 0.01, 0.05)] = 0.01
     """Learning rate of Adam."""
-    weight_decay: Annotated[float, Choice(0.0, 5e-4)] = 5e-4
+    weight_decay: Annotated[float, Choice(0.0, 5e-5, 5e-4)] = 5e-4
     """Weight decay (L2, as in Adam) of all but γ."""
     hidden_dim: Count = 64
     """Hidden width."""
@@ -38,9 +38,9 @@ class GPRGNNConfig(TrainingConfig):
     """K, the number of propagation steps."""
     alpha: Annotated[float, Choice(0.0, 0.1, 0.2, 0.5, 0.9, 1.0)] = 0.1
     """α of the first γ: at 1 the perceptron alone, at 0 the last step alone."""
-    dropout: Annotated[Share, Choice(0.0, 0.5, 0.7)] = 0.5
+    dropout: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7)] = 0.5
     """Dropout before each linear map."""
-    propagation_dropout: Annotated[Share, Choice(0.0, 0.5, 0.7)] = 0.5
+    propagation_dropout: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7)] = 0.5
     """Dropout of what is propagated."""
     feature_norm: Annotated[Literal["none", "row"], Choice("none", "row")] = "row"
     """X as given, or every row divided by its sum of absolute values."""
