@@ -29,6 +29,7 @@ from heterophily.baselines.ugcn import UGCNConfig, ugcn
 from heterophily.baselines.wrgat import WRGATConfig, wrgat
 from heterophily.config import Config, ConfigError
 from heterophily.hdp import HDPConfig, hdp
+from heterophily.hdp.algorithm import INITIAL_FIELDS, hdp_init
 from heterophily.stage import Procedure
 
 
@@ -54,6 +55,10 @@ class Model:
     """How the memory of a training grows, beside that of the graph itself."""
     learns: bool = True
     """Whether it has weights to train; a rule has none."""
+    fields: tuple[str, ...] = ()
+    """The settings it reads; none named are all."""
+    first: str = ""
+    """The model that is tuned before it, and whose settings it then takes over."""
 
     @property
     def reference(self) -> str:
@@ -184,10 +189,16 @@ MODELS: dict[str, Model] = {
             "O((N + F) h + L K N C)",
         ),
         Model(
+            "hdp-init", "HDP-Init", hdp_init, HDPConfig,
+            "Zheng et al., Heterophilous Distribution Propagation for Graph Neural Networks", 2024,
+            "HDP's initial assignment alone: a perceptron of X, X^nb and X^str", "O(nnz(X) h + |E| K)",
+            "O((N + F) h)", fields=INITIAL_FIELDS,
+        ),
+        Model(
             "hdp", "HDP", hdp, HDPConfig,
             "Zheng et al., Heterophilous Distribution Propagation for Graph Neural Networks", 2024,
             "splits each neighborhood by soft assignments and propagates both parts", "O(|E'| D L)",
-            "O(|E'| + (N + F) h)",
+            "O(|E'| + (N + F) h)", first="hdp-init",
         ),
     )
 }  # fmt: skip

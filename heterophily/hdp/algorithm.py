@@ -32,6 +32,13 @@ from heterophily.stage import (
     visible,
 )
 
+INITIAL_FIELDS = (
+    "structural_dim", "hops", "structural_norm", "initial_features", "normalization", "feature_norm",
+    "hidden_dim", "initialization", "learning_rate_init", "weight_decay_init", "epoch_init",
+    "patience_init", "dropout_init", "input_dropout_init",
+)  # fmt: skip
+"""What the assignment initialization depends on."""
+
 
 def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
     """Run HDP on one split of a graph: lines 1-17 of Algorithm 1, top to bottom."""
@@ -135,6 +142,13 @@ def assignments(new: Tensor, sharpness: Tensor | float = 1.0) -> Tensor:
     return torch.softmax(new.double() * sharpness, -1)
 
 
+def hdp_init(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
+    """Run the assignment initialization alone (Table 3, "Init."): lines 1-2 of Algorithm 1."""
+    stage = initial_stage(graph, split, config, seed)
+    trained = yield stage
+    return Outcome(stage.module, trained)
+
+
 def initial_stage(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Stage:
     """Set up the assignment initialization, which is tuned and trained apart (Eq. 20-22)."""
     chosen = initial_features(graph, split, config, seed)
@@ -172,13 +186,8 @@ def initial_logits(network: Network, state: State) -> Tensor:
 
 def initial_key(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Hashable:
     """Name the initial assignment by all it depends on: runs that agree in these train it once."""
-    fields = (
-        "structural_dim", "hops", "structural_norm", "initial_features", "normalization", "feature_norm",
-        "hidden_dim", "initialization", "learning_rate_init", "weight_decay_init", "epoch_init",
-        "patience_init", "dropout_init", "input_dropout_init",
-    )  # fmt: skip
     nodes = digest(split.train), digest(split.validation)
-    return ("initial", id(graph.x), *nodes, seed, *(getattr(config, name) for name in fields))
+    return ("initial", id(graph.x), *nodes, seed, *(getattr(config, name) for name in INITIAL_FIELDS))
 
 
 def initial_features(graph: Graph, split: Split, config: HDPConfig, seed: int) -> tuple[Features, ...]:
