@@ -350,7 +350,7 @@ class Study:
         )
 
     def is_worse(self, scores: Sequence[float], best: FrozenTrial) -> bool:
-        """Say whether scores on the first splits are below the best trial's for sure: Wilcoxon's paired test."""
+        """Say whether the first splits are clearly below the best trial's, by Wilcoxon's paired test."""
         ahead = best.user_attrs["result"]["validation"][: len(scores)]
         behind = np.subtract(scores, ahead)
         if len(scores) < SCREEN or len(scores) == len(self.task.splits) or behind.mean() >= 0:
