@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch.utils import _pytree as pytree
 
-from heterophily.sparse import SparseMatrix
+from heterophily.sparse import Pattern, SparseMatrix
 from heterophily.stage import Stage, Trained
 from heterophily.training.engine import Batch, Watch
 
@@ -20,8 +20,10 @@ def runs_that_fit(stage: Stage, device: torch.device, dtype: torch.dtype) -> int
 
     Nor may the block diagonal of all runs outgrow its 32-bit indices.
     """
-    leaves = pytree.tree_leaves(stage.state, is_leaf=lambda part: isinstance(part, SparseMatrix))
-    sizes = [max(part.col.numel(), *part.shape) for part in leaves if isinstance(part, SparseMatrix)]
+    sparse = (SparseMatrix, Pattern)
+    leaves = pytree.tree_leaves(stage.state, is_leaf=lambda part: isinstance(part, sparse))
+    matrices = [part for part in leaves if isinstance(part, sparse)]
+    sizes = [max(part.col.numel(), part.crow.numel(), part.t_crow.numel()) for part in matrices]
     most = (2**31 - 1) // max(sizes, default=1)
     if device.type != "cuda":
         return most
