@@ -62,15 +62,17 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows: list[dict[str, Any]] = []
+    out = Path(args.out)
+    rows: list[dict[str, Any]] = json.loads(out.read_text())["rows"] if out.exists() else []
     for spec in args.graphs:
         name, _, epochs = spec.partition("=")
         graph = load(name, data=args.data)
         for model in args.models:
-            rows.append({"dataset": name} | measure(graph, model, int(epochs), args.repeat))
-            print(rows[-1], flush=True)
-    found = {"threads": torch.get_num_threads(), "torch": torch.__version__, "rows": rows}
-    Path(args.out).write_text(json.dumps(found, indent=1) + "\n")
+            row = {"dataset": name} | measure(graph, model, int(epochs), args.repeat)
+            rows = [r for r in rows if (r["dataset"], r["model"]) != (name, model)] + [row]
+            print(row, flush=True)
+            found = {"threads": torch.get_num_threads(), "torch": torch.__version__, "rows": rows}
+            out.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -87,3 +87,7 @@ def test_a_model_without_packaged_recipes_says_so(tmp_path: Path, monkeypatch: p
     assert recipes("mlp") == {}
     with pytest.raises(ConfigError, match="no recipes for MLP are packaged"):
         recipe("mlp", "texas")
+
+
+def test_a_rule_without_settings_has_the_empty_recipe_for_every_dataset() -> None:
+    assert recipe("majority", "texas") == recipe("twin-copy", "pubmed") == {}

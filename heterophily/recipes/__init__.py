@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from heterophily.config import ConfigError
+from heterophily.config import ConfigError, types
 from heterophily.models import find_model
 
 HERE = Path(__file__).parent
@@ -31,6 +31,8 @@ def recipe(model: str, dataset: str, source: str | os.PathLike[str] = PACKAGED) 
     dataset = dataset.strip().lower().replace("_", "-")
     found = find_model(model)
     file = _file(found.name, source)
+    if source == PACKAGED and not types(found.config):
+        return {}  # a rule without settings needs none
     if not file.exists():
         raise ConfigError(f"no recipes for {found.title} are packaged; leave the recipe out or pass a file")
     shared, tables = _read(file)
