@@ -21,6 +21,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -101,16 +102,29 @@ def _make_tables(path: Path) -> None:
     """
     if path.exists() and path.stat().st_size:
         return
-    made = RDBStorage("sqlite://").engine.raw_connection()
-    memory: Any = made.driver_connection
+    statements = _tables()
     with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as database:
         database.execute("BEGIN IMMEDIATE")
         if not database.execute("SELECT 1 FROM sqlite_master").fetchone():
-            for statement in memory.iterdump():
-                if statement not in ("BEGIN TRANSACTION;", "COMMIT;"):
-                    database.execute(statement)
+            for statement in statements:
+                database.execute(statement)
         database.execute("COMMIT")
-    made.close()
+
+
+@cache
+def _tables() -> list[str]:
+    """Return what makes Optuna's tables in SQLite."""
+    model = RDBStorage("sqlite://")
+    memory: Any = model.engine.raw_connection().driver_connection
+    found = [line for line in memory.iterdump() if line not in ("BEGIN TRANSACTION;", "COMMIT;")]
+    shut(model)
+    return found
+
+
+def shut(storage: BaseStorage) -> None:
+    """Let go of the connections to a storage."""
+    if isinstance(storage, RDBStorage):
+        storage.engine.dispose()
 
 
 @contextmanager
@@ -234,8 +248,9 @@ def enter(
     trial_id = study._storage.create_new_trial(study._study_id, template_trial=template)
     if instead is not None:
         close(study, instead, TrialState.FAIL)
-    entered = next(t for t in study.get_trials(deepcopy=False) if t._trial_id == trial_id)
-    if counts(study, entered):
+    every = study.get_trials(deepcopy=False)
+    entered = next(trial for trial in reversed(every) if trial._trial_id == trial_id)
+    if places(every)[place].number == entered.number:
         return entered
     close(study, entered, TrialState.FAIL)
     return None

@@ -34,6 +34,7 @@ from heterophily.bench.studies import (
     open_study,
     places,
     reached,
+    shut,
 )
 from heterophily.config import Choice, Config, ConfigError, Integer, Range, Uniform, space, types
 from heterophily.graph import Graph, GraphError
@@ -169,9 +170,13 @@ def tune(
         found.name, graph.name, searched, found.config.parse(given), sampler,
         batch or (16 if len(positions) > 1 else 32), 8, positions, seed, prune,
     )  # fmt: skip
-    work = Study(task, graph, open_storage(storage), study or f"{graph.name}-{found.name}", device, watch)
-    work.run(trials, seconds, tell, stop)
-    return work.found(initial)
+    opened = open_storage(storage)
+    try:
+        work = Study(task, graph, opened, study or f"{graph.name}-{found.name}", device, watch)
+        work.run(trials, seconds, tell, stop)
+        return work.found(initial)
+    finally:
+        shut(opened)
 
 
 def searched_fields(model: Model) -> dict[str, Range]:
@@ -252,7 +257,8 @@ class Study:
         if self.points:
             trials = self.points.up_to(trials)
         with reached(self.storage), self.worker.alive():
-            while not stop() and (seconds is None or time.monotonic() - start < seconds):
+            late = False
+            while not stop() and not late:
                 mine = self.take(trials)
                 if mine:
                     self.judge(mine)
@@ -262,6 +268,7 @@ class Study:
                     return
                 else:
                     time.sleep(WAIT)  # others are at the last trials; should they die, these are ours
+                late = seconds is not None and time.monotonic() - start >= seconds
 
     def places(self) -> dict[int, FrozenTrial]:
         """Return the trial that counts at each place."""

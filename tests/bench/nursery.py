@@ -77,9 +77,11 @@ class Nursery:
 
 def finished(storage: str | os.PathLike[str], study: str = "synthetic-mlp") -> dict[int, Any]:
     """Return params, state, value and result of each place of a study, and see that no trial is left over."""
-    from heterophily.bench.studies import open_storage, open_study, places
+    from heterophily.bench.studies import open_storage, open_study, places, shut
 
-    trials = open_study(open_storage(storage), study).get_trials(deepcopy=False)
+    opened = open_storage(storage)
+    trials = open_study(opened, study).get_trials(deepcopy=False)
+    shut(opened)
     assert {trial.state.name for trial in trials} <= {"COMPLETE", "PRUNED", "FAIL"}, "some run for ever"
     done = [trial for trial in trials if trial.state.name != "FAIL"]
     held = places(trials)
