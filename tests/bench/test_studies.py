@@ -130,8 +130,9 @@ def test_signs_of_life_go_on_while_somebody_works(
     assert study.user_attrs[f"worker {ada.name}"]["beat"] is None
 
 
-def job(storage: Path, *steps: dict[str, Any], **arguments: Any) -> dict[str, Any]:
-    return {"arguments": {"storage": str(storage), "trials": 8} | arguments, "steps": list(steps)}
+def job(storage: Path, *steps: dict[str, Any], **more: Any) -> dict[str, Any]:
+    arguments = {"storage": str(storage), "trials": 8, "splits": [0]} | more
+    return {"arguments": arguments, "steps": list(steps)}
 
 
 def at(
@@ -153,7 +154,7 @@ def test_a_study_killed_at_random_moments_ends_as_one_never_killed(
 ) -> None:
     """Moments in the first quarter of the time that the whole study takes, so that most kills strike."""
     whole, often = tmp_path / f"whole.{suffix}", tmp_path / f"often.{suffix}"
-    search = {"trials": trials, "sampler": sampler}
+    search = {"trials": trials, "sampler": sampler, "splits": None}
     (said,) = nursery.do(job(whole, {}, **search))
     within = said[0]["seconds"] / 4
     (said,) = nursery.do(job(often, *[{"kill_within": within}] * kills, {}, **search))
@@ -253,7 +254,7 @@ def test_workers_on_one_storage_share_the_work_and_none_of_it_is_done_twice(
     owners = {
         t.user_attrs["worker"] for t in open_study(open_storage(storage), "synthetic-mlp").trials if t.value
     }
-    assert len(owners) >= 3
+    assert len(owners) >= 2
 
 
 def test_a_worker_that_was_interrupted_in_this_process_leaves_nothing_running(
