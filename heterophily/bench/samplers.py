@@ -1,7 +1,7 @@
 """Who proposes settings: Optuna's TPE and random search, simulated annealing, and a walk through a grid.
 
-A proposal depends on the seed, on its place in the study and on what was finished before, on nothing else:
-a study that was killed and goes on proposes what it would have proposed.
+A proposal depends on the seed, on its place in the study and on the trials before it, on nothing else: a
+study that was killed and goes on proposes what it would have proposed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import optuna
@@ -20,7 +20,7 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heterophily.config import Choice, ConfigError, Integer, Range
 
@@ -38,30 +38,35 @@ def distribution(searched: Range) -> BaseDistribution:
     return FloatDistribution(searched.low, searched.high)
 
 
-def propose(
-    trials: Sequence[FrozenTrial],
-    space: Mapping[str, Range],
-    fixed: Mapping[str, Any],
-    sampler: str,
-    seed: int,
-    place: int,
-) -> dict[str, Any]:
-    """Return the settings of the ``place``-th proposal of a study, given all its trials, running ones too.
+class Proposer:
+    """Proposes settings one after the other, each in the light of the trials before and of those proposed."""
 
-    Fields in ``fixed`` have that value; a grid has its own order and heeds no others.
-    """
-    if sampler == "grid":
-        return grid_point(space, place)
-    study = optuna.create_study(direction="maximize", sampler=_sampler(sampler, derived(seed, place)))
-    study.add_trials([trial for trial in trials if trial.state != TrialState.FAIL])
-    if fixed:
-        study.sampler = Fixed(fixed, study.sampler)
-    return dict(study.ask({name: distribution(searched) for name, searched in space.items()}).params)
+    def __init__(self, trials: Sequence[FrozenTrial], space: Mapping[str, Range], sampler: str, seed: int):
+        self.ranges = {name: distribution(searched) for name, searched in space.items()}
+        self.sampler, self.seed = sampler, seed
+        self.study = optuna.create_study(direction="maximize")
+        for trial in trials:  # add_trials would check each setting of each trial anew
+            if trial.state in (*FINISHED, TrialState.RUNNING):
+                self.study._storage.create_new_trial(self.study._study_id, template_trial=trial)
+
+    def propose(self, place: int, fixed: Mapping[str, Any], attempt: int = 0) -> dict[str, Any]:
+        """Return settings for a place of the study; fields in ``fixed`` have that value."""
+        sampler = _sampler(self.sampler, derived(self.seed, place, attempt))
+        self.study.sampler = Fixed(fixed, sampler) if fixed else sampler
+        asked = self.study.ask(self.ranges)
+        self.study.tell(asked, state=TrialState.FAIL)  # nobody has taken it yet
+        return dict(asked.params)
+
+    def take(self, params: Mapping[str, Any]) -> None:
+        """Heed in what follows that these settings are being judged."""
+        taken = create_trial(state=TrialState.RUNNING, params=dict(params), distributions=self.ranges)
+        self.study.add_trial(taken)
 
 
-def derived(seed: int, place: int) -> int:
+def derived(seed: int, place: int, attempt: int = 0) -> int:
     """Return the seed of one proposal."""
-    return int.from_bytes(hashlib.blake2b(f"{seed} {place}".encode(), digest_size=4).digest(), "big")
+    text = f"{seed} {place} {attempt}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
 
 
 def grid_size(space: Mapping[str, Range]) -> int:
@@ -69,14 +74,10 @@ def grid_size(space: Mapping[str, Range]) -> int:
     return math.prod(len(_values(name, searched)) for name, searched in space.items())
 
 
-def grid_point(space: Mapping[str, Range], place: int) -> dict[str, Any]:
-    """Return a point of the grid; the last field changes fastest."""
-    found: dict[str, Any] = {}
-    for name in reversed(list(space)):
-        values = _values(name, space[name])
-        place, at = divmod(place, len(values))
-        found[name] = values[at]
-    return {name: found[name] for name in space}
+def grid(space: Mapping[str, Range]) -> Iterator[dict[str, Any]]:
+    """Yield the points of a grid; the last field changes fastest."""
+    values = [_values(name, searched) for name, searched in space.items()]
+    return (dict(zip(space, point)) for point in itertools.product(*values))
 
 
 def _values(name: str, searched: Range) -> Sequence[Any]:
@@ -97,18 +98,19 @@ def _sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:
 
 
 class Fixed(optuna.samplers.BaseSampler):
-    """Gives some fields a value and asks another sampler for the rest, field by field."""
+    """Gives some fields a value and asks another sampler for the rest."""
 
     def __init__(self, values: Mapping[str, Any], base: optuna.samplers.BaseSampler):
         self.values, self.base = values, base
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, Any]:
-        """Nothing is drawn jointly."""
-        return {}
+        """Return what the other sampler draws jointly, less the fixed fields."""
+        joint = self.base.infer_relative_search_space(study, trial)
+        return {name: searched for name, searched in joint.items() if name not in self.values}
 
     def sample_relative(self, study: optuna.Study, trial: FrozenTrial, search_space: Any) -> dict[str, Any]:
-        """Nothing is drawn jointly."""
-        return {}
+        """Let the other sampler draw jointly."""
+        return self.base.sample_relative(study, trial, search_space)
 
     def sample_independent(
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -130,14 +132,16 @@ class Annealing(optuna.samplers.BaseSampler):
     def __init__(self, seed: int):
         self.random = random.Random(seed)
         self.center: FrozenTrial | None = None
+        self.temperature = 1.0
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, Any]:
         """Nothing is drawn jointly, but all fields share one center."""
-        done = [t for t in study.get_trials(deepcopy=False) if t.state == TrialState.COMPLETE]
-        done.sort(key=lambda t: (-(t.value or 0.0), t.number))
+        done = study.get_trials(deepcopy=False, states=FINISHED)
         self.temperature = 1 / (1 + 0.1 * len(done))
+        best = [t for t in done if t.state == TrialState.COMPLETE]
+        best.sort(key=lambda t: (-(t.value or 0.0), t.number))
         place = next(k for k in itertools.count() if self.random.random() < 0.5)
-        self.center = done[min(place, len(done) - 1)] if done else None
+        self.center = best[min(place, len(best) - 1)] if best else None
         return {}
 
     def sample_relative(self, study: optuna.Study, trial: FrozenTrial, search_space: Any) -> dict[str, Any]:
@@ -157,5 +161,6 @@ class Annealing(optuna.samplers.BaseSampler):
         if near is not None:
             half = self.temperature * (high - low) / 2
             low, high = max(low, near - half), min(high, near + half)
-        drawn = self.random.uniform(low, high)
-        return round(drawn) if isinstance(param_distribution, IntDistribution) else drawn
+        if isinstance(param_distribution, IntDistribution):
+            return self.random.randint(math.ceil(low), math.floor(high))
+        return self.random.uniform(low, high)

@@ -1,60 +1,143 @@
-"""Where a study lives: Optuna's storages, and which of its workers are still alive.
+"""Where a study lives: Optuna's storages, who is at work on it, and which of its trials count.
 
-A trial belongs to the worker that proposed it. A worker that is killed leaves trials that run for ever; so
-every worker shows signs of life in the study, and trials of one that shows none are given up and queued
-anew. No clock of another machine is trusted: a worker elsewhere is dead when its count of beats has stood
-still for `GRACE` seconds of one's own clock; one on this machine, when its process is gone.
+A study has places 0, 1, 2, ..., and at each place one trial counts. No storage offers a lock that outlives
+its holder, but all number trials in the order in which they enter; so whoever wants a place enters a trial
+for it and then looks: the first to enter has it, and the others withdraw.
+
+A trial belongs to a worker. A worker that is killed leaves trials that run for ever; so every worker shows
+signs of life in the study, and a trial of one that shows none is succeeded by another with the same
+settings. No clock of another machine is trusted: a worker elsewhere is dead when its count of beats has
+stood still for `GRACE` seconds of one's own clock; one on this machine, when its process is gone.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import socket
+import sqlite3
 import threading
 import time
 import uuid
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
 import optuna
+from optuna.distributions import BaseDistribution
+from optuna.exceptions import StorageInternalError, UpdateFinishedTrialError
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
-from optuna.storages.journal import JournalFileBackend
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
+from heterophily.bench.journal import Journal
+from heterophily.bench.samplers import FINISHED
 from heterophily.config import ConfigError
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)  # it would announce every study and trial
 
 BEAT, GRACE = 10.0, 90.0
 """Seconds between signs of life, and without one until a worker is given up."""
-NAMELESS = 3.0
-"""Seconds until a running trial that nobody has put a name to is given up."""
+CONNECT = 20
+"""Seconds to wait for a server to answer at all."""
+TABLES_IN_THE_MAKING = ("already exists", "duplicate key", "UNIQUE constraint failed")
+"""How databases put it that another worker makes the same tables at this moment."""
+AT_WORK: set[str] = set()
+"""The workers of this process."""
 
 
 def open_storage(where: str | os.PathLike[str]) -> BaseStorage:
     """Open a database by its URL (sqlite, postgresql), or a file: a journal if named so, else SQLite."""
     text = os.fspath(where)
-    if "://" not in text:
-        path = Path(text).expanduser()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".journal":
-            return JournalStorage(JournalFileBackend(str(path)))
-        text = f"sqlite:///{path}"
-    patience = {"connect_args": {"timeout": 60}} if text.startswith("sqlite") else {"pool_pre_ping": True}
     try:
-        return RDBStorage(text, engine_kwargs=patience)
-    except ModuleNotFoundError as error:
+        if "://" not in text:
+            path = Path(text).expanduser().absolute()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                raise ConfigError(f"the storage {text} is a folder; name a file in it, such as tuning.db")
+            if path.suffix == ".journal":
+                return JournalStorage(Journal(path))
+            _make_tables(path)
+            return _database(f"sqlite:///{path}")
+        scheme, _, rest = text.partition("://")
+        return _database(f"postgresql+psycopg://{rest}" if scheme in ("postgres", "postgresql") else text)
+    except ConfigError:
+        raise
+    except ImportError as error:
+        cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
         raise ConfigError(
-            f"{text.partition(':')[0]} needs the driver {error.name!r}; install it, or "
-            "pip install 'heterophily[postgresql]' for PostgreSQL"
+            f"{text.partition(':')[0]} needs the driver {cause.name!r}; install it, for PostgreSQL with "
+            "pip install 'heterophily[postgresql]'"
         ) from None
-    except Exception as error:  # SQLAlchemy's and the drivers' own, of many kinds
-        first = str(error).strip().splitlines()[0]
-        raise ConfigError(f"the storage {_hidden(text)} cannot be opened: {first}") from None
+    except Exception as error:  # Optuna's, SQLAlchemy's and the drivers' own, of many kinds
+        raise ConfigError(
+            f"the storage {_hidden(text, text)} cannot be opened: {_first(error, text)}"
+        ) from None
+
+
+def _database(url: str) -> BaseStorage:
+    options: dict[str, Any] = {"pool_pre_ping": True}
+    if url.startswith("sqlite"):
+        options = {"connect_args": {"timeout": 60}}
+    elif url.startswith("postgresql+psycopg"):
+        options["connect_args"] = {"connect_timeout": CONNECT}
+    for wait in (0.1, 0.2, 0.4, 0.8, 1.6):
+        try:
+            return RDBStorage(url, engine_kwargs=options)
+        except Exception as error:  # SQLAlchemy's
+            said = f"{error} {error.__cause__}"
+            if not any(sign in said for sign in TABLES_IN_THE_MAKING):
+                raise
+            time.sleep(wait)
+    return RDBStorage(url, engine_kwargs=options)
+
+
+def _make_tables(path: Path) -> None:
+    """Give a new SQLite file its tables at one stroke.
+
+    Optuna makes them one by one; killed in between, it would never make the index that keeps a study from
+    being there twice.
+    """
+    if path.exists() and path.stat().st_size:
+        return
+    statements = _tables()
+    with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        if not database.execute("SELECT 1 FROM sqlite_master").fetchone():
+            for statement in statements:
+                database.execute(statement)
+        database.execute("COMMIT")
+
+
+@cache
+def _tables() -> list[str]:
+    """Return what makes Optuna's tables in SQLite."""
+    model = RDBStorage("sqlite://")
+    memory: Any = model.engine.raw_connection().driver_connection
+    found = [line for line in memory.iterdump() if line not in ("BEGIN TRANSACTION;", "COMMIT;")]
+    shut(model)
+    return found
+
+
+def shut(storage: BaseStorage) -> None:
+    """Let go of the connections to a storage."""
+    if isinstance(storage, RDBStorage):
+        storage.engine.dispose()
+
+
+@contextmanager
+def reached(storage: BaseStorage) -> Iterator[None]:
+    """Say in a sentence that a storage has gone away while it was needed."""
+    try:
+        yield
+    except StorageInternalError as error:
+        url = str(getattr(getattr(storage, "_backend", storage), "url", "the journal"))
+        raise ConfigError(
+            f"the storage {_hidden(url, url)} does not answer any more: {_first(error, url)}; "
+            "the same call goes on where this one stopped"
+        ) from error
 
 
 def open_study(storage: BaseStorage, name: str) -> optuna.Study:
@@ -69,82 +152,124 @@ class Worker:
         self.study = study
         self.name = uuid.uuid4().hex[:12]
         self.seen: dict[str, tuple[Any, float]] = {}
-        self.over = threading.Event()
 
     @contextmanager
     def alive(self) -> Iterator[None]:
         """Show signs of life until the block ends."""
-        self.show(0)
-        thread = threading.Thread(target=self._beat, daemon=True)
-        thread.start()
+        over = threading.Event()
+        thread = threading.Thread(target=self._beat, args=(over,), daemon=True)
+        AT_WORK.add(self.name)
         try:
+            self.show(0)
+            thread.start()
             yield
         finally:
-            self.over.set()
-            thread.join()
+            AT_WORK.discard(self.name)
+            over.set()
+            if thread.ident:
+                thread.join()
+            with suppress(Exception):  # whoever cannot say so is found dead all the same
+                self.show(None)
 
-    def show(self, beat: int) -> None:
-        """Leave a sign of life in the study."""
+    def show(self, beat: int | None) -> None:
+        """Leave a sign of life in the study, or with None the last."""
         sign = {"beat": beat, "home": _home(), "pid": os.getpid(), "born": _born(os.getpid())}
         self.study.set_user_attr(f"worker {self.name}", sign)
 
-    def _beat(self) -> None:
+    def _beat(self, over: threading.Event) -> None:
         beat = 0
-        while not self.over.wait(BEAT):
+        while not over.wait(BEAT):
             beat += 1
             with suppress(Exception):  # a database that is away for a moment is asked again next time
                 self.show(beat)
 
-    def orphans(self) -> list[FrozenTrial]:
-        """Return the running trials of workers that are dead, oldest first."""
-        running = self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    def left(self, trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:
+        """Return those trials that nobody will end: of dead workers, or one's own, or closed from outside."""
         signs = self.study.user_attrs
-        # A trial that was just claimed gets its owner's name a moment later.
-        owners = {trial.number: trial.user_attrs.get("worker", f"of {trial.number}") for trial in running}
-        dead = {o for o in {*owners.values()} - {self.name} if self._is_dead(o, signs.get(f"worker {o}"))}
-        return [trial for trial in running if owners[trial.number] in dead]
+        owners = {trial.user_attrs["worker"] for trial in trials}
+        dead = {o for o in owners if o == self.name or self._is_dead(o, signs.get(f"worker {o}"))}
+        return [t for t in trials if t.state == TrialState.FAIL or t.user_attrs["worker"] in dead]
 
     def _is_dead(self, owner: str, sign: dict[str, Any] | None) -> bool:
-        if sign is not None and sign["home"] == _home():
-            return _born(sign["pid"]) != sign["born"]
         beat = None if sign is None else sign["beat"]
+        if sign is not None:
+            if beat is None:
+                return True
+            if sign["home"] == _home():
+                if sign["pid"] == os.getpid() and sign["born"] == _born(os.getpid()):
+                    return owner not in AT_WORK
+                return _born(sign["pid"]) != sign["born"]
         before, since = self.seen.setdefault(owner, (beat, time.monotonic()))
         if before != beat:
             self.seen[owner] = beat, time.monotonic()
             return False
-        return time.monotonic() - since > (NAMELESS if sign is None else GRACE)
+        return time.monotonic() - since > GRACE
 
 
-def give_up(study: optuna.Study, trial: FrozenTrial) -> None:
-    """Queue an orphan's settings anew, once, and close it as failed."""
-    again = [t.user_attrs.get("again") for t in study.get_trials(deepcopy=False)]
-    if trial.number not in again:
-        attrs = {"batch": trial.user_attrs["batch"], "again": trial.number}
-        study.add_trial(
-            optuna.trial.create_trial(
-                state=TrialState.WAITING,
-                params=trial.params,
-                distributions=trial.distributions,
-                user_attrs=attrs,
-            )
-        )
-    close(study, trial.number, TrialState.FAIL)
+def places(trials: Iterable[FrozenTrial]) -> dict[int, FrozenTrial]:
+    """Return the trial that counts at each place, in the order of places; trials come in that of numbers.
+
+    A place goes to the first trial entered for it, and from each trial that is given up to the first one
+    entered in its stead; but one that has ended with a score keeps it.
+    """
+    first: dict[tuple[int, int | None], FrozenTrial] = {}
+    ended: dict[int, FrozenTrial] = {}
+    for trial in trials:
+        place = trial.user_attrs.get("place")
+        if place is not None:
+            first.setdefault((place, trial.user_attrs.get("instead")), trial)
+            if trial.state in FINISHED:
+                ended.setdefault(place, trial)
+    found = {}
+    for (place, instead), trial in first.items():
+        if instead is None:
+            while heir := first.get((place, trial.number)):
+                trial = heir
+            found[place] = ended.get(place, trial)
+    return dict(sorted(found.items()))
 
 
-def close(study: optuna.Study, number: int, state: TrialState, value: float | None = None) -> None:
-    """End a trial, unless somebody else has."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        study.tell(number, value, state, skip_if_finished=True)
+def enter(
+    study: optuna.Study,
+    worker: str,
+    place: int,
+    batch: int,
+    params: Mapping[str, Any],
+    distributions: Mapping[str, BaseDistribution],
+    instead: FrozenTrial | None = None,
+) -> FrozenTrial | None:
+    """Enter a running trial for a place, perhaps instead of one given up; None if another came first."""
+    attrs = {"worker": worker, "batch": batch, "place": place}
+    if instead is not None:
+        attrs["instead"] = instead.number
+    template = create_trial(
+        state=TrialState.RUNNING, params=dict(params), distributions=dict(distributions), user_attrs=attrs
+    )
+    trial_id = study._storage.create_new_trial(study._study_id, template_trial=template)
+    if instead is not None:
+        close(study, instead, TrialState.FAIL)
+    every = study.get_trials(deepcopy=False)
+    entered = next(trial for trial in reversed(every) if trial._trial_id == trial_id)
+    if places(every)[place].number == entered.number:
+        return entered
+    close(study, entered, TrialState.FAIL)
+    return None
 
 
-def claim(study: optuna.Study, trial: FrozenTrial, worker: str) -> bool:
-    """Take a queued trial; False if another worker was quicker."""
-    storage = study._storage
-    if not storage.set_trial_state_values(trial._trial_id, state=TrialState.RUNNING):
-        return False
-    storage.set_trial_user_attr(trial._trial_id, "worker", worker)
-    return True
+def counts(study: optuna.Study, trial: FrozenTrial) -> bool:
+    """Say whether a trial is the one that counts at its place."""
+    return places(study.get_trials(deepcopy=False))[trial.user_attrs["place"]].number == trial.number
+
+
+def close(
+    study: optuna.Study, trial: FrozenTrial, state: TrialState, value: float | None = None, **attrs: Any
+) -> None:
+    """End a trial, unless it has ended."""
+    with suppress(UpdateFinishedTrialError):
+        for name, content in attrs.items():
+            study._storage.set_trial_user_attr(trial._trial_id, name, content)
+        values = None if value is None else [value]
+        study._storage.set_trial_state_values(trial._trial_id, state=state, values=values)
 
 
 def _home() -> str:
@@ -161,7 +286,7 @@ def _born(pid: int) -> str | None:
     try:
         state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return None if state in "ZX" else rest[18]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         if Path("/proc/self/stat").exists():
             return None
     except (OSError, IndexError):
@@ -175,9 +300,18 @@ def _born(pid: int) -> str | None:
     return "there"
 
 
-def _hidden(url: str) -> str:
-    """Return a URL without its password."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return url.replace(f":{parts.password}@", ":…@", 1)
+def _first(error: BaseException, url: str) -> str:
+    """Return the first line of an error, of what it came from if that says more, without the password."""
+    deeper = error.__cause__ if isinstance(error, StorageInternalError) and error.__cause__ else error
+    lines = str(deeper).strip().splitlines() or [type(deeper).__name__]
+    return _hidden(lines[0], url)
+
+
+def _hidden(text: str, url: str) -> str:
+    """Return a text without the password of a URL."""
+    rest = url.partition("://")[2]
+    written = rest.rpartition("@")[0].partition(":")[2]
+    asked = re.findall("password=([^&]+)", rest)
+    for secret in {*asked, *map(unquote, asked), written, unquote(written)} - {""}:
+        text = text.replace(secret, "…")
+    return text

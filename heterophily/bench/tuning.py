@@ -2,12 +2,14 @@
 
 Proposals come in batches of fixed size. Of each batch the results are written down whole before its trials
 are closed one by one; so a study that is killed at any moment goes on as if nothing had happened: a batch
-without results is trained anew, the same trials in the same company, and one with results is closed.
+without results is trained anew, the same settings in the same company, and one with results is closed.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,14 +21,25 @@ import numpy as np
 import optuna
 import pandas as pd
 import torch
-from optuna.trial import FrozenTrial, TrialState, create_trial
-from scipy.stats import wilcoxon
+from optuna.trial import FrozenTrial, TrialState
+from scipy.stats import rankdata
 
-from heterophily.bench.samplers import FINISHED, SAMPLERS, distribution, grid_size, propose
-from heterophily.bench.studies import Worker, claim, close, give_up, open_storage, open_study
+from heterophily.bench.samplers import FINISHED, SAMPLERS, Proposer, grid, grid_size
+from heterophily.bench.studies import (
+    Worker,
+    close,
+    counts,
+    enter,
+    open_storage,
+    open_study,
+    places,
+    reached,
+    shut,
+)
 from heterophily.config import Choice, Config, ConfigError, Integer, Range, Uniform, space, types
-from heterophily.graph import Graph
+from heterophily.graph import Graph, GraphError
 from heterophily.models import Model, find_model
+from heterophily.stage import Trained
 from heterophily.training.engine import Watch
 from heterophily.training.runs import Run, train_runs
 
@@ -36,6 +49,8 @@ SCREEN = 4
 """Splits on which a proposal is judged first; one that is clearly worse than the best stops there."""
 DOUBT = 0.1
 """A proposal is dropped when luck alone would make it look as bad with less than this probability."""
+WAIT = 0.5
+"""Seconds between looks at what other workers do."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +79,14 @@ class Task:
         }
         fixed = {n: v for n, v in self.config.to_dict().items() if n not in self.space}
         return rest | {"space": ranges, "fixed": fixed, "splits": list(self.splits), "prune": self.prune}
+
+    def accepts(self, params: Mapping[str, Any]) -> bool:
+        """Say whether the model takes such settings."""
+        try:
+            self.config.replace(**params)
+        except ConfigError:
+            return False
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,15 +162,21 @@ def tune(
         narrowed = {n: r for n, r in narrowed.items() if n not in before.fields}
     searched = {n: r for n, r in (searched_fields(found) | narrowed).items() if n not in given}
     positions = tuple(range(len(graph.splits)) if splits is None else splits)
+    if not positions:
+        raise GraphError(f"{graph.name} has no splits to tune on; make some with graph.with_splits(...)")
+    for position in positions:
+        graph.split(position)  # says which there are
     task = Task(
         found.name, graph.name, searched, found.config.parse(given), sampler,
         batch or (16 if len(positions) > 1 else 32), 8, positions, seed, prune,
     )  # fmt: skip
-    if sampler == "grid":
-        trials = min(trials, grid_size(searched))
-    work = Study(task, graph, open_storage(storage), study or f"{graph.name}-{found.name}", device, watch)
-    work.run(trials, seconds, tell, stop)
-    return work.found(initial)
+    opened = open_storage(storage)
+    try:
+        work = Study(task, graph, opened, study or f"{graph.name}-{found.name}", device, watch)
+        work.run(trials, seconds, tell, stop)
+        return work.found(initial)
+    finally:
+        shut(opened)
 
 
 def searched_fields(model: Model) -> dict[str, Range]:
@@ -173,7 +202,7 @@ def parse_range(kind: type[Config], name: str, text: str) -> Range:
         ):
             raise ConfigError(f"--space {name}={text}: LOW:HIGH takes two numbers, the lower first")
         return Integer(*ends) if types(kind)[name] is int else Uniform(*map(float, ends))
-    return Choice(*(kind.parse({name: value}).to_dict()[name] for value in values))
+    return Choice(*dict.fromkeys(kind.parse({name: value}).to_dict()[name] for value in values))
 
 
 class Study:
@@ -193,20 +222,28 @@ class Study:
         if not task.space:
             raise ConfigError(f"{task.model} has no settings to search; name some with --space KEY=LOW:HIGH")
         self.task, self.device, self.watch = task, torch.device(device), watch
+        self.points = Points(task) if task.sampler == "grid" else None
         self.graph = blind(graph, task.splits).to(self.device)
-        self.study = open_study(storage, name)
-        said = self.study.user_attrs.get("task")
-        if said is None:
-            self.study.set_user_attr("task", task.to_json())
-        elif said != json.loads(json.dumps(task.to_json())):
-            other = [
-                key for key, value in json.loads(json.dumps(task.to_json())).items() if said.get(key) != value
-            ]
+        self.storage = storage
+        with reached(storage):
+            self.study = open_study(storage, name)
+            self.agree()
+            self.worker = Worker(self.study)
+
+    def agree(self) -> None:
+        """Enter the task in a study that has none; refuse a study with another."""
+        name, task = self.study.study_name, json.loads(json.dumps(self.task.to_json()))
+        if "task" not in self.study.user_attrs:
+            if self.study.get_trials(deepcopy=False):
+                raise ConfigError(f"the storage has a study {name!r} of another program; name another study")
+            self.study.set_user_attr("task", task)
+        said = self.study.user_attrs["task"]
+        if said != task:
+            other = [key for key, value in task.items() if said.get(key) != value]
             raise ConfigError(
                 f"the storage has a study {name!r} with another {' and '.join(other)}; "
                 "go on with the same, or name another study"
             )
-        self.worker = Worker(self.study)
 
     def run(
         self,
@@ -217,154 +254,167 @@ class Study:
     ) -> None:
         """Work until the study has so many finished trials, or time is up, or somebody says stop."""
         start = time.monotonic()
-        with self.worker.alive():
-            while not stop() and (seconds is None or time.monotonic() - start < seconds):
-                self.adopt()
+        if self.points:
+            trials = self.points.up_to(trials)
+        with reached(self.storage), self.worker.alive():
+            late = False
+            while not stop() and not late:
                 mine = self.take(trials)
                 if mine:
                     self.judge(mine)
                     if tell:
                         tell(self.study.study_name, self.count(trials))
-                elif self.running():
-                    time.sleep(0.5)  # others are at the last trials; should they die, these are ours
-                else:
+                elif sum(t.state in FINISHED for p, t in self.places().items() if p < trials) >= trials:
                     return
+                else:
+                    time.sleep(WAIT)  # others are at the last trials; should they die, these are ours
+                late = seconds is not None and time.monotonic() - start >= seconds
 
-    def adopt(self) -> None:
-        """Close or queue anew what dead workers left."""
-        for trial in self.worker.orphans():
-            known = self.study.user_attrs.get(
-                _results(trial.user_attrs.get("worker", ""), trial.user_attrs["batch"])
-            )
-            if known and str(trial.number) in known:
-                self.settle(trial.number, known[str(trial.number)])
-            else:
-                give_up(self.study, trial)
+    def places(self) -> dict[int, FrozenTrial]:
+        """Return the trial that counts at each place."""
+        return places(self.study.get_trials(deepcopy=False))
+
+    def done(self) -> list[FrozenTrial]:
+        """Return the finished trials in the order of their places."""
+        return [trial for trial in self.places().values() if trial.state in FINISHED]
 
     def take(self, trials: int) -> list[FrozenTrial]:
-        """Return the trials of a batch: those that wait, then new proposals up to the batch's end."""
-        waiting = self.study.get_trials(deepcopy=False, states=(TrialState.WAITING,))
-        mine = [trial.number for trial in waiting if claim(self.study, trial, self.worker.name)]
-        place = len(self.asked())
-        if not mine or place % self.task.batch:
-            room = min(self.task.batch - place % self.task.batch, trials - place)
-            mine += [self.add(place + i) for i in range(room)]
-        every = self.study.get_trials(deepcopy=False)
-        return [every[number] for number in mine]
-
-    def asked(self) -> list[FrozenTrial]:
-        """Return the trials that were proposed and not given up, in order."""
-        return self.study.get_trials(deepcopy=False, states=(*FINISHED, TrialState.RUNNING))
-
-    def add(self, place: int) -> int:
-        """Propose settings and enter them as a running trial of this worker; return its number."""
-        task = self.task
-        every = self.study.get_trials(deepcopy=False)
-        batch = place // task.batch
-        leader = place - place % task.batch % task.alike
-        fixed: dict[str, Any] = {}
-        if place != leader:
-            shape = [
-                name
-                for name in task.space
-                if types(type(task.config))[name] is not float and name not in VALUES
-            ]
-            fixed = {name: self.asked()[leader].params[name] for name in shape}
-        for attempt in range(100):
-            params = propose(every, task.space, fixed, task.sampler, task.seed + 1000003 * attempt, place)
-            try:
-                task.config.replace(**params)
+        """Return a batch to judge: what a dead worker left of one, or else new, with proposals to its end."""
+        self.clear()
+        left = self.left()
+        held = self.places()
+        batch = left[0].user_attrs["batch"] if left else self.open_batch(held, trials)
+        if batch is None:
+            return []
+        mine: list[FrozenTrial] = []
+        for trial in left:
+            if trial.user_attrs["batch"] == batch:
+                place = trial.user_attrs["place"]
+                heir = enter(
+                    self.study, self.worker.name, place, batch, trial.params, trial.distributions, trial
+                )
+                if heir is None:
+                    return mine  # another worker is at it
+                mine.append(heir)
+        missing = [place for place in self.span(batch, trials) if place not in held]
+        proposer = None
+        for place in missing:
+            held = self.places()
+            if proposer is None:
+                proposer = Proposer([*held.values()], self.task.space, self.task.sampler, self.task.seed)
+            params = self.propose(proposer, held, place)
+            proposer.take(params)
+            entered = enter(self.study, self.worker.name, place, batch, params, proposer.ranges)
+            if entered is None:
                 break
-            except ConfigError:
-                fixed = {}  # a combination the model refuses: another try
-        else:
-            raise ConfigError(f"{task.model} refused a hundred proposals in a row; narrow the search space")
-        self.study.add_trial(
-            create_trial(
-                state=TrialState.RUNNING,
-                params=params,
-                distributions={name: distribution(searched) for name, searched in task.space.items()},
-                user_attrs={"worker": self.worker.name, "batch": batch},
-            )
-        )
-        mine = [
-            t.number
-            for t in self.study.get_trials(deepcopy=False)
-            if t.user_attrs.get("worker") == self.worker.name
-        ]
-        return max(mine)
+            mine.append(entered)
+        return sorted(mine, key=lambda trial: trial.user_attrs["place"])
+
+    def clear(self) -> None:
+        """Close the running trials that do not count."""
+        every = self.study.get_trials(deepcopy=False)
+        held = places(every)
+        for trial in every:
+            place = trial.user_attrs.get("place")
+            if trial.state == TrialState.RUNNING and place is not None and held[place] is not trial:
+                close(self.study, trial, TrialState.FAIL)
+
+    def left(self) -> list[FrozenTrial]:
+        """Settle what dead workers had results of; return the rest of what they left."""
+        unfinished = [trial for trial in self.places().values() if trial.state not in FINISHED]
+        found = []
+        for trial in self.worker.left(unfinished) if unfinished else ():
+            written = self.study.user_attrs.get(_results(trial))
+            if trial.state == TrialState.RUNNING and written and str(trial.number) in written:
+                self.settle(trial, written[str(trial.number)])
+            else:
+                found.append(trial)
+        return found
+
+    def span(self, batch: int, trials: int) -> range:
+        """Return the places of a batch."""
+        return range(batch * self.task.batch, min((batch + 1) * self.task.batch, trials))
+
+    def open_batch(self, held: Mapping[int, FrozenTrial], trials: int) -> int | None:
+        """Return the first batch that lacks proposals and that nobody is at."""
+        busy = {t.user_attrs["batch"] for t in held.values() if t.state not in FINISHED}
+        free = (place // self.task.batch for place in range(trials) if place not in held)
+        return next((batch for batch in free if batch not in busy), None)
+
+    def propose(self, proposer: Proposer, held: Mapping[int, FrozenTrial], place: int) -> dict[str, Any]:
+        """Return settings for a place, with the shapes of others of its batch where the model takes them."""
+        task = self.task
+        if self.points:
+            return self.points[place]
+        leader = held.get(place - place % task.batch % task.alike)
+        fixed: dict[str, Any] = {}
+        if leader is not None:
+            kinds = types(type(task.config))
+            shapes = [name for name in task.space if kinds[name] is not float and name not in VALUES]
+            fixed = {name: leader.params[name] for name in shapes}
+        for attempt in range(100):
+            params = proposer.propose(place, fixed, attempt)
+            if task.accepts(params):
+                return params
+            fixed = {}
+        raise ConfigError(f"{task.model} refused a hundred proposals in a row; narrow the search space")
 
     def judge(self, trials: Sequence[FrozenTrial]) -> None:
         """Train a batch on the first splits, drop what is clearly worse, train the rest on all others."""
-        batch = trials[0].user_attrs["batch"]
-        first = self.task.splits[:SCREEN] if self.task.prune else self.task.splits
-        best = self.best(batch)
-        judged = {
-            trial.number: self.train(some)
-            for trial, some in zip(trials, self.runs(trials, first), strict=True)
-        }
-        rest = [t for t in trials if not (best and self.is_worse(judged[t.number]["validation"], best))]
+        best = self.best(trials[0].user_attrs["batch"])
+        first = self.task.splits[:SCREEN] if self.task.prune and best else self.task.splits
         others = self.task.splits[len(first) :]
+        judged = self.train(trials, first)
         if others:
-            for trial, some in zip(rest, self.runs(rest, others), strict=True):
-                judged[trial.number] = _joined(judged[trial.number], self.train(some))
-        self.study.set_user_attr(_results(self.worker.name, batch), {str(n): r for n, r in judged.items()})
-        for number, result in judged.items():
-            self.settle(number, result)
+            rest = [t for t in trials if not (best and self.is_worse(judged[t.number]["validation"], best))]
+            for number, more in self.train(rest, others).items():
+                judged[number] = {name: kept + more[name] for name, kept in judged[number].items()}
+        self.study.set_user_attr(_results(trials[0]), {str(n): result for n, result in judged.items()})
+        for trial in trials:
+            self.settle(trial, judged[trial.number])
 
-    def runs(self, trials: Sequence[FrozenTrial], splits: Sequence[int]) -> list[list[Any]]:
-        """Train all trials on some splits together; return their outcomes, a list per trial."""
+    def train(self, trials: Sequence[FrozenTrial], splits: Sequence[int]) -> dict[int, dict[str, Any]]:
+        """Train all trials on some splits together; return what is kept of each, by its number."""
         task = self.task
         configs = [task.config.replace(**trial.params) for trial in trials]
-        every = [Run(task.model, config, i, task.seed) for config in configs for i in splits]
-        outcomes = train_runs(self.graph, every, self.device, watch=self.watch)
-        return [outcomes[k : k + len(splits)] for k in range(0, len(outcomes), len(splits))]
+        runs = [Run(task.model, config, i, task.seed) for config in configs for i in splits]
+        outcomes = iter(train_runs(self.graph, runs, self.device, watch=self.watch))
+        return {trial.number: _kept([next(outcomes).trained for _ in splits]) for trial in trials}
 
-    def train(self, outcomes: Sequence[Any]) -> dict[str, Any]:
-        """Return what is kept of the outcomes of a trial."""
-        trained = [outcome.trained for outcome in outcomes]
-        return {
-            "validation": [t.validation if np.isfinite(t.validation_loss) else 0.0 for t in trained],
-            "loss": [t.validation_loss if np.isfinite(t.validation_loss) else 1e9 for t in trained],
-            "epochs": [t.epochs for t in trained],
-            "seconds": sum(t.seconds for t in trained),
-        }
-
-    def settle(self, number: int, result: Mapping[str, Any]) -> None:
-        """Close a trial with its result."""
-        trial_id = self.study.get_trials(deepcopy=False)[number]._trial_id
-        if self.study.get_trials(deepcopy=False)[number].state.is_finished():
+    def settle(self, trial: FrozenTrial, result: Mapping[str, Any]) -> None:
+        """Close a trial with its result, unless another has come to count in its stead."""
+        if not counts(self.study, trial):
+            close(self.study, trial, TrialState.FAIL)
             return
-        self.study._storage.set_trial_user_attr(trial_id, "result", dict(result))
-        if len(result["validation"]) == len(self.task.splits):
-            close(self.study, number, TrialState.COMPLETE, mean(result["validation"]))
-        else:
-            close(self.study, number, TrialState.PRUNED)
+        whole = len(result["validation"]) == len(self.task.splits)
+        kept = {name: result[name] for name in ("validation", "loss", "epochs")}
+        close(
+            self.study,
+            trial,
+            TrialState.COMPLETE if whole else TrialState.PRUNED,
+            mean(result["validation"]) if whole else None,
+            result=kept,
+            seconds=result["seconds"],
+        )
 
     def best(self, before: int | None = None) -> FrozenTrial | None:
         """Return the best complete trial, of the batches before one if asked."""
-        done = self.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        done = [t for t in self.done() if t.state == TrialState.COMPLETE]
         done = [t for t in done if before is None or t.user_attrs["batch"] < before]
         return max(
-            done, key=lambda t: (t.value, -mean(t.user_attrs["result"]["loss"]), -t.number), default=None
+            done,
+            key=lambda t: (t.value, -mean(t.user_attrs["result"]["loss"]), -t.user_attrs["place"]),
+            default=None,
         )
 
     def is_worse(self, scores: Sequence[float], best: FrozenTrial) -> bool:
-        """Say whether the first splits are clearly below the best trial's, by Wilcoxon's paired test."""
-        ahead = best.user_attrs["result"]["validation"][: len(scores)]
-        behind = np.subtract(scores, ahead)
-        if len(scores) < SCREEN or len(scores) == len(self.task.splits) or behind.mean() >= 0:
-            return False
-        return bool(wilcoxon(behind, alternative="less", zero_method="zsplit").pvalue < DOUBT)
-
-    def running(self) -> bool:
-        """Say whether any trial runs."""
-        return bool(self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)))
+        """Say whether scores on the first splits are surely below the best trial's, by a paired test."""
+        behind = np.subtract(scores, best.user_attrs["result"]["validation"][: len(scores)])
+        return bool(behind.mean() < 0 and luck(behind) < DOUBT)
 
     def count(self, wanted: int) -> Count:
         """Say how far the study is."""
-        done = self.study.get_trials(deepcopy=False, states=FINISHED)
-        best = self.best()
+        done, best = self.done(), self.best()
         dropped = sum(t.state == TrialState.PRUNED for t in done)
         return Count(
             len(done),
@@ -376,20 +426,19 @@ class Study:
 
     def found(self, initial: Tuning | None = None) -> Tuning:
         """Return what the study has found."""
-        done = self.study.get_trials(deepcopy=False, states=FINISHED)
-        best = self.best()
+        done, best = self.done(), self.best()
         if best is None or best.value is None:
             raise ConfigError(
                 f"the study {self.study.study_name!r} has no finished trial yet; let it run longer"
             )
         rows = [
             {
-                "number": t.number, "batch": t.user_attrs["batch"],
+                "number": t.number, "place": t.user_attrs["place"], "batch": t.user_attrs["batch"],
                 "state": "complete" if t.state == TrialState.COMPLETE else "dropped",
                 "validation": mean(t.user_attrs["result"]["validation"]),
                 "loss": mean(t.user_attrs["result"]["loss"]),
                 "splits": len(t.user_attrs["result"]["validation"]),
-                "epochs": sum(t.user_attrs["result"]["epochs"]), "seconds": t.user_attrs["result"]["seconds"],
+                "epochs": sum(t.user_attrs["result"]["epochs"]), "seconds": t.user_attrs["seconds"],
                 **t.params,
             }
             for t in done
@@ -398,6 +447,25 @@ class Study:
         spared = 1 - table["splits"].sum() / (len(self.task.splits) * len(table))
         config = self.task.config.replace(**best.params)
         return Tuning(self.task, table, config, float(best.value), float(spared), initial)
+
+
+class Points:
+    """The points of a grid that the model accepts, found as far as they are asked for."""
+
+    def __init__(self, task: Task):
+        grid_size(task.space)  # refuses ranges without an end of values
+        self.rest = (point for point in grid(task.space) if task.accepts(point))
+        self.found: list[dict[str, Any]] = []
+
+    def up_to(self, trials: int) -> int:
+        """Return how many points there are, of so many at most."""
+        self.found += itertools.islice(self.rest, max(trials - len(self.found), 0))
+        if not self.found:
+            raise ConfigError("the model refuses every point of the grid; widen the search space")
+        return min(trials, len(self.found))
+
+    def __getitem__(self, place: int) -> dict[str, Any]:
+        return self.found[place]
 
 
 def blind(graph: Graph, splits: Sequence[int]) -> Graph:
@@ -412,12 +480,31 @@ def blind(graph: Graph, splits: Sequence[int]) -> Graph:
     return graph.with_labels(torch.where(seen, graph.y, -1))
 
 
-def _joined(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: one[name] + other[name] for name in one}
+def luck(behind: Any) -> float:
+    """Return how probable it is by luck to be as far behind (n,), or farther: Wilcoxon's signed ranks.
+
+    All 2ⁿ signs are tried, as there may be ties. Splits without a difference say nothing and are left out.
+    """
+    behind = np.asarray(behind)[np.asarray(behind) != 0]
+    ranks = rankdata(abs(behind))
+    signs = np.array(list(itertools.product((0, 1), repeat=len(behind))))
+    return float(np.mean(signs @ ranks <= ranks[behind > 0].sum() + 1e-9))
 
 
-def _results(worker: str, batch: int) -> str:
-    return f"results {worker} {batch}"
+def _kept(trained: Sequence[Trained]) -> dict[str, Any]:
+    """Return what is kept of the runs of a trial; one that diverged has the worst score there is."""
+    sound = [math.isfinite(t.validation) and math.isfinite(t.validation_loss) for t in trained]
+    return {
+        "validation": [float(t.validation) if fine else 0.0 for t, fine in zip(trained, sound)],
+        "loss": [float(t.validation_loss) if fine else 1e9 for t, fine in zip(trained, sound)],
+        "epochs": [t.epochs for t in trained],
+        "seconds": sum(t.seconds for t in trained),
+    }
+
+
+def _results(trial: FrozenTrial) -> str:
+    """Name the results of the batch that a worker had the trial in."""
+    return f"results {trial.user_attrs['worker']} {trial.user_attrs['batch']}"
 
 
 def _words(searched: Range) -> Any:

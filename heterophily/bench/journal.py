@@ -1,0 +1,61 @@
+"""Optuna's journal in a file, made to outlive a writer that is killed while it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from optuna.storages.journal import JournalFileBackend
+
+from heterophily.config import ConfigError
+
+START = b'{"op_code":'
+"""What every line begins with."""
+
+
+class Journal(JournalFileBackend):
+    """A file of one line per step.
+
+    Optuna's own lock stays behind when its holder is killed, and half a line that was written last spoils
+    the next. Here the lock is the system's, which dies with its holder, and half a line is taken out.
+    """
+
+    def __init__(self, path: Path):
+        super().__init__(str(path))
+        self.path = path
+        with path.open("rb") as file:
+            start = file.read(len(START))
+        if start != START[: len(start)]:
+            raise ConfigError(f"{path} is no journal of a study; name another file, or one that is not there")
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Write lines at the end."""
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            super().append_logs(logs)
+            return
+        text = "".join(json.dumps(log, separators=(",", ":")) + "\n" for log in logs)
+        with self.path.open("r+b", buffering=0) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+            file.seek(_whole(file))
+            file.truncate()
+            rest = memoryview(text.encode())
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
+
+
+def _whole(file: Any, block: int = 1 << 16) -> int:
+    """Return where the last whole line of a file ends."""
+    end = file.seek(0, os.SEEK_END)
+    while end:
+        start = max(end - block, 0)
+        file.seek(start)
+        at = file.read(end - start).rfind(b"\n")
+        if at >= 0:
+            return start + at + 1
+        end = start
+    return 0

@@ -1,0 +1,185 @@
+"""Studies in PostgreSQL: a real server on loopback, and workers that know each other through it alone."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heterophily.bench import tuning
+from heterophily.bench.studies import open_storage, open_study, shut
+from heterophily.bench.tuning import tune
+from heterophily.config import ConfigError
+from tests.bench.nursery import SMALL, WRITES, Nursery, finished
+from tests.tiny import tiny_graph
+
+psycopg = pytest.importorskip("psycopg", reason="no PostgreSQL driver: pip install 'heterophily[postgresql]'")
+KILLED = -9
+NUMBERS = count()
+
+
+def program(name: str) -> str:
+    """Find a program of PostgreSQL's server."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    found = next((str(folder / name) for folder in folders if (folder / name).exists()), shutil.which(name))
+    if not found:
+        pytest.skip(f"no PostgreSQL server on this machine: there is no {name}")
+    return found
+
+
+def someone() -> dict[str, Any]:
+    """Return who may run the server, which refuses root."""
+    if os.geteuid():
+        return {}
+    for name in ("postgres", "nobody"):
+        try:
+            found = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
+    pytest.skip("a PostgreSQL server does not run as root, and there is no user postgres or nobody")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """A server of its own in a temporary folder; the beginning of its URLs."""
+    initdb, postgres, who = program("initdb"), program("postgres"), someone()
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        if who:
+            os.chown(folder, who["user"], who["group"])
+        made = subprocess.run(
+            [initdb, "-D", folder / "data", "-U", "ada", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"],
+            capture_output=True, text=True, cwd=folder, **who,
+        )  # fmt: skip
+        if made.returncode:
+            pytest.skip(f"PostgreSQL's initdb failed: {made.stderr.strip().splitlines()[-1:]}")
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        with (folder / "log").open("w") as log:
+            process = subprocess.Popen(
+                [postgres, "-D", folder / "data", "-k", folder, "-h", "127.0.0.1", "-p", str(port),
+                 "-c", "fsync=off", "-c", "shared_buffers=16MB"],
+                stdout=log, stderr=log, cwd=folder, **who,
+            )  # fmt: skip
+        try:
+            start = f"postgresql://ada:secret@127.0.0.1:{port}/"
+            while not answers(start):
+                if process.poll() is not None:
+                    pytest.skip(f"PostgreSQL does not start: {(folder / 'log').read_text().strip()}")
+                time.sleep(0.05)
+            yield start
+        finally:
+            process.send_signal(2)  # a fast shutdown
+            process.wait()
+
+
+def answers(start: str) -> bool:
+    try:
+        psycopg.connect(f"{start}postgres").close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+@pytest.fixture
+def database(server: str) -> str:
+    """The URL of a new database."""
+    name = f"studies{next(NUMBERS)}"
+    with psycopg.connect(f"{server}postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return f"{server}{name}"
+
+
+def job(storage: str | Path, *steps: dict[str, Any], **arguments: Any) -> dict[str, Any]:
+    return {"arguments": {"storage": str(storage), "trials": 8} | arguments, "steps": list(steps)}
+
+
+def test_two_workers_share_a_study_and_none_of_it_is_done_twice(nursery: Nursery, database: str) -> None:
+    """Both begin at once, in a database without tables, each on what it takes for a machine of its own."""
+    crew = [{"beside": True, "home": "here"}, {"home": "there"}]
+    (said,) = nursery.do(job(database, *crew, trials=32, batch=2))
+    assert [step["code"] for step in said] == [0, 0]
+    assert list(finished(database)) == list(range(32))
+    storage = open_storage(database)
+    trials = open_study(storage, "synthetic-mlp").trials
+    assert len({trial.user_attrs["worker"] for trial in trials if trial.value is not None}) == 2
+    shut(storage)
+
+
+@pytest.mark.parametrize("n", [6, 12, 15, 31])  # while it proposes, before results, after, while it closes
+def test_what_a_killed_worker_leaves_another_machine_takes_over(
+    nursery: Nursery, database: str, tmp_path: Path, n: int
+) -> None:
+    death = {"calls": WRITES, "n": n, "signal": "SIGKILL"}
+    other = {"home": "there", "grace": 0.3, "beat": 0.05}
+    said = nursery.do(
+        job(tmp_path / "whole.journal", {}),
+        job(database, {"at": death, "home": "here", "beat": 0.05}, other),
+    )
+    assert [step["code"] for step in said[1]] == [KILLED, 0]
+    assert finished(database) == finished(tmp_path / "whole.journal")
+
+
+def test_two_workers_of_which_one_is_killed_at_work_end_as_one(nursery: Nursery, database: str) -> None:
+    death = {"calls": WRITES, "n": 20, "signal": "SIGKILL"}
+    short = {"grace": 1.0, "beat": 0.05}
+    crew = [{"beside": True, "home": "here", "at": death, **short}, {"home": "there", **short}]
+    (said,) = nursery.do(job(database, *crew, trials=24))
+    assert sorted(step["code"] for step in said) == [KILLED, 0]
+    assert list(finished(database)) == list(range(24))
+
+
+def test_a_plain_url_means_the_driver_that_is_installed_with_the_package(database: str) -> None:
+    for url in (database, database.replace("postgresql:", "postgres:")):
+        found = tune(tiny_graph(), "mlp", 4, storage=url, config=SMALL, splits=[0])
+        assert len(found.trials) == 4
+
+
+def test_a_database_that_is_not_there_is_a_sentence(server: str) -> None:
+    with pytest.raises(
+        ConfigError, match='ada:…@.* cannot be opened: .*database "none" does not exist'
+    ) as said:
+        open_storage(f"{server}none")
+    assert "secret" not in str(said.value)
+
+
+def test_a_server_that_goes_away_at_work_is_a_sentence_and_the_same_call_goes_on(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, _, name = database.rpartition("/")
+    train, away = tuning.train_runs, []
+
+    def admit(state: bool) -> None:
+        with psycopg.connect(f"{start}/postgres", autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {state}")
+            if not state:
+                connection.execute(
+                    f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+                )
+
+    def cut_off(*args: Any, **more: Any) -> Any:
+        if not away:
+            away.append(True)
+            admit(False)
+        return train(*args, **more)
+
+    monkeypatch.setattr(tuning, "train_runs", cut_off)
+    with pytest.raises(
+        ConfigError, match="ada:…@.* does not answer any more: .*the same call goes on"
+    ) as said:
+        tune(tiny_graph(), "mlp", 4, storage=database, config=SMALL)
+    assert "secret" not in str(said.value) and "\n" not in str(said.value)
+    admit(True)
+    assert len(tune(tiny_graph(), "mlp", 4, storage=database, config=SMALL).trials) == 4
+    assert list(finished(database)) == list(range(4))
