@@ -32,8 +32,9 @@ NEAR = 0.02
 class Importance:
     """How much each setting mattered, by a random forest fitted to all finished trials.
 
-    A setting's share is how much worse the forest foretells the validation score when the setting is
-    shuffled among the trials; the shares add up to 1.
+    A setting's share is how much worse the forest foretells the rank of a trial's validation score when
+    the setting is shuffled among the trials; the shares add up to 1. Ranks, as a few hopeless trials would
+    otherwise outweigh all others.
     """
 
     shares: Mapping[str, float]
@@ -153,13 +154,13 @@ def findings(
 def importance(tuning: Tuning) -> Importance | None:
     """Return what mattered, from a random forest; None where there are too few trials to say."""
     space, trials = tuning.task.space, tuning.trials
-    scores = trials["validation"].to_numpy()
-    if len(trials) < ENOUGH or np.ptp(scores) == 0:
+    if len(trials) < ENOUGH or trials["validation"].nunique() == 1:
         return None
+    ranks = trials["validation"].rank().to_numpy()
     table = np.column_stack([places(trials[name], searched) for name, searched in space.items()])
     forest = RandomForestRegressor(200, min_samples_leaf=2, oob_score=True, random_state=0)
-    forest.fit(table, scores)
-    worse = permutation_importance(forest, table, scores, n_repeats=5, random_state=0).importances_mean
+    forest.fit(table, ranks)
+    worse = permutation_importance(forest, table, ranks, n_repeats=5, random_state=0).importances_mean
     shares = worse.clip(min=0) / max(worse.clip(min=0).sum(), 1e-12)
     order = np.argsort(-shares, kind="stable")
     names = list(space)

@@ -101,7 +101,7 @@ def importance_figure(found: Findings, mattered: Importance) -> Figure:
     axes.invert_yaxis()
     axes.set_xlim(0, max(shares) * 1.12)
     axes.set_title(_title(found, "what mattered"), fontsize=13)
-    explained = f"{100 * max(mattered.explained, 0):.0f} % of the differences between trials it has not seen"
+    explained = f"{100 * max(mattered.explained, 0):.0f} % of the ranks of trials that it has not seen"
     axes.set_xlabel(
         "share of the loss of foresight when a setting is shuffled among the trials, in %\n"
         f"(random forest on {len(found.tuning.trials)} trials; it explains {explained})",
@@ -133,11 +133,11 @@ def slices_figure(found: Findings, mattered: Importance | None = None) -> Figure
         else:
             shaken = x + random.uniform(-0.18, 0.18, len(x))
         y = np.maximum(score, low)
-        axes.scatter(shaken[~complete], y[~complete], 12, DROPPED, "x", linewidths=0.9)
-        axes.scatter(shaken[complete], y[complete], 14, OTHER, alpha=0.65, linewidths=0)
+        axes.scatter(shaken[~complete], y[~complete], s=12, c=DROPPED, marker="x", linewidths=0.9)
+        axes.scatter(shaken[complete], y[complete], s=14, c=OTHER, alpha=0.65, linewidths=0)
         best = places(pd.Series([found.best[name]]), searched)
         axes.axvline(best[0], color=SAME, linewidth=1.2, alpha=0.8, zorder=0)
-        axes.scatter(best, [100 * found.tuning.validation], 70, SAME, "*", zorder=4)
+        axes.scatter(best, [100 * found.tuning.validation], s=70, c=SAME, marker="*", zorder=4)
         _ticks(axes, searched)
         share = f" ({100 * mattered.shares[name]:.0f} %)" if mattered else ""
         axes.set_title(f"{name}{share}", fontsize=10)

@@ -77,6 +77,8 @@ def best_words(found: Findings) -> str:
         words += f" {_ahead(best - found.second, 'the second best')}"
     if found.defaults is not None:
         words += f" {_ahead(best - found.defaults, 'the defaults')}"
+        if best < found.defaults:
+            words += " The search was too short: the same command with more --trials goes on."
     return words
 
 
@@ -105,9 +107,9 @@ def mattered_words(found: Findings) -> str:
         f"{name} ({100 * share:.0f} %)" for name, share in list(mattered.shares.items())[:3] if share >= 0.01
     ]
     return (
-        f"What mattered most: {', '.join(most)}. So says a random forest, by how much worse it foretells the "
-        f"trials when a setting is shuffled; it explains {100 * mattered.explained:.0f} % of the differences "
-        "between trials that it has not seen."
+        f"What mattered most: {', '.join(most)}. So says a random forest, by how much worse it foretells "
+        "the ranks of the trials when a setting is shuffled; of trials that it has not seen it explains "
+        f"{100 * mattered.explained:.0f} %."
     )
 
 
