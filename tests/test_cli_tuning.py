@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from heterophily.bench import forecast, tuning
 from heterophily.cli.options import seconds_of
 from heterophily.estimator import make_classifier
 from heterophily.recipes import recipe
+from heterophily.show import progress
 from heterophily.show.tuning_words import duration
 from tests.command import GRAPH, Ask, heterophily, read
 
@@ -180,53 +182,75 @@ def test_a_forecast_counts_what_is_left(ask: Ask, monkeypatch: pytest.MonkeyPatc
     assert forecast.finished(FOLDER / "study.db", "another") is None
 
 
-# Ctrl-C, in a process of its own
+# Ctrl-C
 
 SLOW = ["tune", *MLP, "--batch", "2", "--trials", "40", "--device", "cpu"]
-SLOW += ["--set", "patience=100000", "--set", "hidden_dim=16"]
-
-
-def interrupted(tmp_path: Path, epochs: int, times: int) -> tuple[int, str]:
-    """Tune on a screen and press Ctrl-C when the first trials are done; return exit code and screen."""
-    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
-    screen, stderr = pty.openpty()
-    args = [*SLOW, "--set", f"epoch={epochs}", "--out", tmp_path / "out"]
-    process = heterophily(*args, stderr=stderr, COLUMNS="200")
-    os.close(stderr)
-    rescue = Timer(120, process.kill)
-    rescue.start()
-    seen, told = "", 0
-    for text in read(screen):
-        seen += text
-        ready = re.search(r"2/40 trials · \d+ dropped · best validation [\d.]+ · [\d,.]+ a minute", seen)
-        if told < times and ready and (told == 0 or "ends after this batch" in seen):
-            process.send_signal(signal.SIGINT)
-            told += 1
-    rescue.cancel()
-    os.close(screen)
-    process.communicate(timeout=60)
-    return process.returncode, seen
+SLOW += ["--set", "patience=100000", "--set", "hidden_dim=16", "--set", "epoch=100"]
 
 
 def test_ctrl_c_ends_after_the_batch_and_says_how_to_go_on(ask: Ask, tmp_path: Path) -> None:
-    code, seen = interrupted(tmp_path, epochs=100, times=1)
-    assert code == 130 and "Traceback" not in seen
+    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+    screen, stderr = pty.openpty()
+    process = heterophily(*SLOW, "--out", tmp_path / "out", stderr=stderr, COLUMNS="200")
+    os.close(stderr)
+    rescue = Timer(120, process.kill)
+    rescue.start()
+    seen, told = "", False
+    for text in read(screen):
+        seen += text
+        if not told and re.search(
+            r"/40 trials · 0 dropped · best validation [\d.]+ · [\d,.]+ a minute", seen
+        ):
+            process.send_signal(signal.SIGINT)
+            told = True
+    rescue.cancel()
+    os.close(screen)
+    process.communicate(timeout=60)
+    assert told and process.returncode == 130 and "Traceback" not in seen
     hint = "ends after this batch (Ctrl-C again: at once); the same command goes on from there"
     assert hint in " ".join(seen.split()) and seen.rstrip().endswith("stopped")
     trials = pd.read_csv(tmp_path / "out" / "trials.csv")
-    assert 4 <= len(trials) < 40 and len(trials) % 2 == 0
+    assert 2 <= len(trials) < 40 and len(trials) % 2 == 0
     study = optuna.load_study(study_name="synthetic-mlp", storage=f"sqlite:///{tmp_path}/out/study.db")
     assert {trial.state.name for trial in study.trials} == {"COMPLETE"}
-    wanted = ["--trials", str(len(trials))]
-    after = ask(*SLOW, "--set", "epoch=100", *wanted, "--out", tmp_path / "out")
+    after = ask(*SLOW, "--trials", str(len(trials)), "--out", tmp_path / "out")
     assert after.code == 0 and "nothing is left to train" in after.err
 
 
-def test_ctrl_c_twice_ends_at_once_and_loses_nothing_finished(tmp_path: Path) -> None:
-    code, seen = interrupted(tmp_path, epochs=400, times=2)
-    assert code == 130 and "Traceback" not in seen and "nothing finished is lost" in seen
-    study = optuna.load_study(study_name="synthetic-mlp", storage=f"sqlite:///{tmp_path}/out/study.db")
-    assert sum(trial.state.is_finished() for trial in study.trials) >= 2
+def press(monkeypatch: pytest.MonkeyPatch, epochs: int, times: int) -> None:
+    """Press Ctrl-C so many times in some epoch that a study trains."""
+    count = itertools.count(1)
+
+    def watch(self: progress.FollowStudy, epoch: Any) -> None:
+        if next(count) == epochs:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(progress.FollowStudy, "__call__", watch)
+
+
+def test_ctrl_c_twice_ends_at_once_and_loses_nothing_finished(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        press(patch, 9 * 4 + 2, 2)  # a batch is nine runs of four epochs, one after the other or together
+        stopped = ask(*TUNE, "--trials", "60")
+    assert (stopped.code, stopped.out) == (130, "")
+    assert "nothing finished is lost" in stopped.err and stopped.err.endswith("stopped\n")
+    finished = forecast.finished(FOLDER / "study.db", "synthetic-mlp")
+    assert finished and finished % 3 == 0 and not (FOLDER / "recipe.toml").exists()
+
+
+def test_ctrl_c_in_the_first_of_two_studies_begins_no_second(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["tune", "synthetic", *GRAPH, *QUICK, "--set", "epoch_init=3", "--trials", "6"]
+    with monkeypatch.context() as patch:
+        press(patch, 2, 1)
+        stopped = ask(*command)
+    assert (stopped.code, stopped.out) == (130, "") and "ends after this batch" in stopped.err
+    assert forecast.finished("tuning/synthetic-hdp/study.db", "synthetic-hdp-initial") == 3
+    assert forecast.finished("tuning/synthetic-hdp/study.db", "synthetic-hdp") is None
 
 
 # Evaluating

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
@@ -57,7 +56,7 @@ def history_figure(found: Findings) -> Figure:
     axes = figure.subplots()
     trials = found.tuning.trials.sort_values("number")
     complete = (trials["state"] == "complete").to_numpy()
-    place = np.arange(1, len(trials) + 1)
+    place = trials["number"].to_numpy()
     score = 100 * trials["validation"].to_numpy()
     low = _floor(score)
     shown = np.maximum(score, low)
@@ -170,13 +169,17 @@ def parallel_figure(found: Findings, mattered: Importance | None = None) -> Figu
     norm = Normalize(low, high)
     heights.append(np.clip(norm(np.maximum(score, low)), 0, 1))
     lines = np.column_stack(heights)
-    colors = ScalarMappable(norm, "viridis_r")
     best = int(np.flatnonzero(trials["number"] == found.best["number"])[0])
     x = np.arange(len(names) + 1)
-    for i in np.argsort(score):
-        good = norm(max(score[i], low))
-        axes.plot(x, lines[i], color=colors.to_rgba(score[i]), alpha=0.15 + 0.55 * float(good), linewidth=0.9)
-    axes.plot(x, lines[best], color=SAME, linewidth=2.6, label="the best", zorder=5)
+    order = np.argsort(-score, kind="stable")
+    top = order[: max(3, len(order) // 10)]
+    for i in order[len(top) :]:
+        axes.plot(x, lines[i], color=DROPPED, alpha=0.35, linewidth=0.7)
+    for i in top:
+        axes.plot(x, lines[i], color=OTHER, alpha=0.85, linewidth=1.3, zorder=3)
+    axes.plot([], [], color=OTHER, label=f"the best {len(top)}")
+    axes.plot([], [], color=DROPPED, label="the others")
+    axes.plot(x, lines[best], color=SAME, linewidth=2.6, label="the best one", zorder=5)
     for k, name in enumerate(names):
         axes.axvline(k, color="black", linewidth=0.8, zorder=4)
         _side_labels(axes, k, task.space[name])
@@ -189,9 +192,9 @@ def parallel_figure(found: Findings, mattered: Importance | None = None) -> Figu
     axes.set_xlim(-0.15, len(names) + 0.5)
     axes.set_ylim(-0.06, 1.06)
     axes.spines[:].set_visible(False)
-    axes.set_title(_title(found, "every trial as a line"), fontsize=13)
-    axes.legend(loc="upper left", bbox_to_anchor=(0, 1.06), frameon=False)
-    figure.supxlabel(f"last axis: {_score(found)}; the lighter a line, the worse the trial", fontsize=9)
+    axes.set_title(_title(found, "every trial as a line"), fontsize=13, pad=30)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False)
+    figure.supxlabel(f"last axis: {_score(found)}", fontsize=9)
     return figure
 
 
