@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from heterophily._version import __version__
 
 if TYPE_CHECKING:
+    from heterophily.bench.tuning import tune
     from heterophily.config import ConfigError
     from heterophily.estimator import HDPClassifier, make_classifier
     from heterophily.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
@@ -26,6 +27,7 @@ __all__ = [
     "load",
     "make_classifier",
     "random_splits",
+    "tune",
 ]
 
 # Torch, PyG and scikit-learn take seconds to import, `heterophily --help` should not: names are fetched
@@ -41,6 +43,7 @@ _HOMES = {
     "load": "heterophily.graph.datasets",
     "make_classifier": "heterophily.estimator",
     "random_splits": "heterophily.graph",
+    "tune": "heterophily.bench.tuning",
 }
 
 

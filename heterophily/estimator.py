@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import textwrap
 from contextlib import suppress
 from numbers import Integral
@@ -27,7 +28,7 @@ from heterophily.graph.graph import GraphError
 from heterophily.hdp import HDPConfig
 from heterophily.models import MODELS, Model, find_model
 from heterophily.outcomes import edge_table, probabilities
-from heterophily.recipes import recipe
+from heterophily.recipes import PACKAGED, recipe
 from heterophily.stage import DivergedError, Outcome
 from heterophily.training import metrics
 from heterophily.training.device import choose_device
@@ -86,9 +87,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             cls.__doc__ = _with_parameters(cls)
 
     @classmethod
-    def from_recipe(cls, dataset: str, **changes: Any) -> Self:
-        """Return the estimator with the packaged settings for a dataset, and some of them changed."""
-        return cls(**(recipe(cls.model, dataset) | changes))
+    def from_recipe(cls, dataset: str, *, source: str | os.PathLike[str] = PACKAGED, **changes: Any) -> Self:
+        """Return the estimator with the settings for a dataset, and some of them changed.
+
+        They are the packaged ones, or those of a TOML file, such as tuning writes: ``source="recipe.toml"``.
+        """
+        return cls(**(recipe(cls.model, dataset, source) | changes))
 
     @classmethod
     def _get_param_names(cls) -> list[str]:

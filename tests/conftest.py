@@ -10,6 +10,9 @@ import pytest
 import torch
 from hypothesis import settings
 
+from heterophily.cli import main
+from tests.command import Answer, Ask
+
 matplotlib.use("Agg")
 # The graphs of the tests are small: a second thread costs more than it brings, far more on a busy machine.
 torch.set_num_threads(1)
@@ -34,3 +37,18 @@ def data_folder() -> Path:
 def _same_draws() -> None:
     """Every test draws the same random tensors, whichever tests ran before it."""
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Run a command in this process, in an empty folder and with a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HETEROPHILY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def asked(*args: str | Path) -> Answer:
+        with pytest.raises(SystemExit) as end:
+            main([str(arg) for arg in args])
+        return Answer(end.value.code, *capsys.readouterr())
+
+    return asked

@@ -9,12 +9,9 @@ import signal
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
-from typing import Any, Protocol
+from typing import Any
 
 import matplotlib.image
 import pandas as pd
@@ -27,36 +24,10 @@ from heterophily.config import meanings, space
 from heterophily.graph.datasets import DATASETS
 from heterophily.models import MODELS
 from heterophily.show import cards
+from tests.command import GRAPH, Ask, heterophily, read
 
-GRAPH = ["--graph", "num_nodes=60", "--graph", "num_classes=3", "--graph", "splits=3"]
 QUICK = ["--set", "epoch=5", "--set", "epoch_init=5", "--set", "hidden_dim=8"]
 TRAIN = ["train", "synthetic", *GRAPH, *QUICK, "--device", "cpu"]
-
-
-@dataclass(frozen=True)
-class Answer:
-    code: Any
-    out: str
-    err: str
-
-
-class Ask(Protocol):
-    def __call__(self, *args: str | Path) -> Answer: ...
-
-
-@pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """Run a command in this process, in an empty folder and with a cache of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HETEROPHILY_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def asked(*args: str | Path) -> Answer:
-        with pytest.raises(SystemExit) as end:
-            main([str(arg) for arg in args])
-        return Answer(end.value.code, *capsys.readouterr())
-
-    return asked
 
 
 # What it answers
@@ -349,12 +320,6 @@ def test_an_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None
 # Real data, progress and Ctrl-C, in a process of its own
 
 
-def heterophily(*args: str | Path, stderr: int = subprocess.PIPE, **env: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "heterophily", *map(str, args)]
-    settings = os.environ | {"OMP_NUM_THREADS": "1"} | env
-    return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=stderr, text=True)
-
-
 def test_texas_trains_with_a_note_about_its_rare_class(data_folder: Path, tmp_path: Path) -> None:
     args = ["train", "texas", "--split", "0,3", *QUICK, "--data", data_folder, "--json"]
     process = heterophily(*args, HETEROPHILY_CACHE=str(tmp_path))
@@ -373,13 +338,6 @@ LIVE_LINE = re.compile(
     r"synthetic · HDP · 6/6 runs alive · epoch [\d,]+/1,000,000 · [\d,]+ run-epochs/s · "
     r"best validation [\d.]+ · at most [\d:]+ left in stage"
 )
-
-
-def read(screen: int) -> Iterator[str]:
-    """Yield what comes on a screen, without colors, until nobody writes there any more."""
-    with suppress(OSError):  # how Linux says so
-        while text := os.read(screen, 2**16).decode(errors="replace"):
-            yield re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", text)
 
 
 def test_a_terminal_shows_a_live_line_and_ctrl_c_ends_it_in_a_word(tmp_path: Path) -> None:

@@ -82,6 +82,8 @@ class Evaluation:
     """What a synthetic graph was drawn with, where it was not the defaults."""
     seeds: int = 1
     """How many seeds each split was trained from: ``seed``, ``seed + 1`` and so on."""
+    opened: Mapping[str, Any] | None = None
+    """The record of the opening of the test labels, where one is kept."""
 
     @property
     def by_split(self) -> dict[int, list[SplitScore]]:
@@ -137,7 +139,7 @@ class Evaluation:
             "device": self.device,
             "seconds": self.seconds,
             "versions": versions(),
-        }
+        } | ({} if self.opened is None else {"test_opened": dict(self.opened)})
 
 
 def evaluate(

@@ -7,7 +7,8 @@ Settings at the top of a file hold for every dataset, a table for the dataset it
     [texas]
     rescale = 0.9
 
-The packaged files lie beside this one; a file of the user's has the same form.
+The packaged files lie beside this one; a file of the user's has the same form. Where it says which model it
+is for, ``model = "gcn"`` at its top, it is refused to others.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def recipe(model: str, dataset: str, source: str | os.PathLike[str] = PACKAGED) 
     if not file.exists():
         raise ConfigError(f"no recipes for {found.title} are packaged; leave the recipe out or pass a file")
     shared, tables = _read(file)
+    if (owner := find_model(str(shared.pop("model", found.name))).name) != found.name:
+        raise ConfigError(f"{_title(file)} is for the model {owner}, not {found.name}; ask for that model")
     if dataset not in tables and not shared:
         known = ", ".join(tables) or "none at all"
         raise ConfigError(f"{_title(file)} has no recipe for {dataset}; it has: {known}")
@@ -53,6 +56,14 @@ def recipes(model: str, source: str | os.PathLike[str] = PACKAGED) -> dict[str, 
     file = _file(find_model(model).name, source)
     names = _read(file)[1] if file.exists() else {}
     return {name: recipe(model, name, source) for name in names}
+
+
+def model_of(source: str | os.PathLike[str]) -> str | None:
+    """Return the model that a recipe says it is for, if it does."""
+    if source == PACKAGED:
+        return None
+    named = _read(_file("", source))[0].get("model")
+    return None if named is None else find_model(str(named)).name
 
 
 def _file(model: str, source: str | os.PathLike[str]) -> Path:

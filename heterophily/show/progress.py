@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Timer
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from heterophily.bench.tuning import Count
 from heterophily.training.engine import Progress as Epoch
 
 PATIENCE = 2.0
@@ -57,11 +58,8 @@ class Follow:
 
     def __enter__(self) -> Self:
         if self.console.is_terminal:
-            words = TextColumn("{task.description}", table_column=Column(ratio=1))  # wrapped, not cut
             bar = (SpinnerColumn(), BarColumn(8)) if self.console.width >= 100 else ()
-            self.live = Progress(
-                *bar, TimeElapsedColumn(), words, console=self.console, transient=True, expand=True
-            )
+            self.live = live_line(self.console, *bar)
             self.live.start()
             self.task = self.live.add_task(f"{self.title} · preparing", total=None)
         return self
@@ -149,3 +147,76 @@ def waiting(console: Console, what: str) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+class FollowStudy:
+    """Watches studies: told after each batch, it shows how many trials are done and how long the rest takes.
+
+    Within a batch it is called after each epoch, so that the line lives. ``done`` has the trials that each
+    study had before, by its name.
+    """
+
+    def __init__(self, console: Console, done: Mapping[str, int]):
+        self.console, self.before, self.now = console, dict(done), dict(done)
+        self.start = self.begun = time.perf_counter()
+        self.study = ""
+        self.dropped: dict[str, int] = {}
+        self.words = "preparing"
+        self.live: Progress | None = None
+        self.next_drawing = 0.0
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self.live = live_line(self.console, SpinnerColumn())
+            self.live.start()
+            self.task = self.live.add_task(self.words, total=None)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.live is not None:
+            self.live.stop()
+
+    def __call__(self, epoch: Epoch) -> None:
+        """Take note of an epoch."""
+        now = time.perf_counter()
+        if self.live is not None and now >= self.next_drawing:
+            runs = f"{epoch.alive}/{epoch.runs} runs alive in epoch {epoch.epoch:,}"
+            self.live.update(self.task, description=f"{self.words} · {epoch.stage}: {runs}")
+            self.next_drawing = now + PAUSE
+
+    def tell(self, study: str, count: Count) -> None:
+        """Take note of a batch."""
+        if study != self.study:
+            self.begun = time.perf_counter() if self.study else self.start
+            self.study = study
+        self.now[study], self.dropped[study] = count.done, count.dropped
+        self.words = self.line(count)
+        if self.live is not None:
+            self.live.update(self.task, description=self.words)
+
+    def line(self, count: Count) -> str:
+        """Say where the study stands; the pace is that since this command took it up."""
+        parts = [self.study, f"{count.done}/{count.wanted} trials", f"{count.dropped} dropped"]
+        parts.append(f"best validation {100 * count.best:.1f}")
+        passed = time.perf_counter() - self.begun
+        new = count.done - self.before.get(self.study, 0)
+        if passed > 0 and new > 0:
+            parts.append(f"{60 * new / passed:,.1f} a minute")
+            parts.append(f"about {clock((count.wanted - count.done) * passed / new)} left")
+        return " · ".join(parts)
+
+    def last_line(self) -> str | None:
+        """Say what was done in how long; None where it took too little time to speak of."""
+        seconds = time.perf_counter() - self.start
+        new = sum(self.now[study] - self.before.get(study, 0) for study in self.now)
+        if seconds < PATIENCE or not new:
+            return None
+        return f"{self.study} · {new} trials in {clock(seconds)}, {60 * new / seconds:,.1f} a minute"
+
+
+def live_line(console: Console, *columns: ProgressColumn) -> Progress:
+    """Return a line that is drawn anew while work goes on, and leaves nothing behind."""
+    words = TextColumn("{task.description}", table_column=Column(ratio=1))  # wrapped, not cut
+    return Progress(*columns, TimeElapsedColumn(), words, console=console, transient=True, expand=True)

@@ -1,0 +1,70 @@
+"""The record of who opened the test labels of a folder's evaluation, when and for which setting."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from heterophily.bench.results import OutputError
+from heterophily.config import Config
+
+
+class OpenedError(ValueError):
+    """A second opening of the test set, for another setting."""
+
+
+def fingerprint(model: str, dataset: str, config: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """Name a setting by its content: the sha256 of model, dataset and settings as JSON, keys sorted."""
+    said = {"model": model, "dataset": dataset, "config": dict(config), "graph": dict(options)}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def opening(
+    folder: str | os.PathLike[str],
+    model: str,
+    dataset: str,
+    config: Config,
+    options: Mapping[str, Any],
+    recipe: str,
+    again: bool = False,
+) -> dict[str, Any]:
+    """Return the record of an opening; refuse a second one for another setting, unless ``again``."""
+    setting = fingerprint(model, dataset, config.to_dict(), options)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    record: dict[str, Any] = {"by": "evaluate", "at": now, "setting": setting, "recipe": recipe}
+    before = _earlier(Path(folder).expanduser() / "result.json")
+    if before is None:
+        return record
+    if before["setting"] == setting:
+        return record | ({"earlier": before["earlier"]} if "earlier" in before else {})
+    if not again:
+        raise OpenedError(
+            f"the test set was opened for another setting, by {before['by']} on {before['at']}; the result "
+            f"is in {os.fspath(folder)}. Who opens it again chooses by test scores. Name another folder with "
+            "--out if this is another question, or pass --again, which is recorded"
+        )
+    earlier = [*before.get("earlier", []), {key: v for key, v in before.items() if key != "earlier"}]
+    return record | {"again": True, "earlier": earlier}
+
+
+def _earlier(file: Path) -> dict[str, Any] | None:
+    """Return the record of the result that lies there, by ``train`` too; None where there is none."""
+    if not file.exists():
+        return None
+    try:
+        result = json.loads(file.read_text(encoding="utf-8"))
+        if "test_opened" in result:
+            return dict(result["test_opened"])
+        parts = (result[name] for name in ("model", "dataset", "config", "graph"))
+        at = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat(timespec="seconds")
+        return {"by": "train", "at": at, "setting": fingerprint(*parts)}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OutputError(
+            f"{file} cannot be read as a result ({type(error).__name__}), so nobody can say whether the "
+            "test set was opened; name another folder with --out"
+        ) from None
