@@ -390,7 +390,8 @@ def test_openmp_is_told_to_wait_asleep_before_torch_is_loaded() -> None:
 
 def test_every_model_can_be_asked_for(ask: Ask) -> None:
     for name in MODELS:
-        quick = ["--set", "epoch=2"] if MODELS[name].learns else []
+        setting = "epoch_init" if "epoch_init" in MODELS[name].fields else "epoch"
+        quick = ["--set", f"{setting}=2"] if MODELS[name].learns else []
         answer = ask("train", "synthetic", *GRAPH, "--model", name, *quick, "--json", "--out", name)
         result = json.loads(answer.out)
         assert answer.code == 0 and result["model"] == name
