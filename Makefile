@@ -28,7 +28,7 @@ demo: $(READY)
 	$(VENV)/bin/heterophily demo
 
 test: lint
-	$(RUN) pytest
+	$(RUN) pytest --numprocesses 2 --dist worksteal
 
 lint: $(READY)
 	$(RUN) ruff format --check .

@@ -16,7 +16,9 @@ from tests.tiny import LEARNERS, tiny_config, tiny_graph
 
 def watched(model: str, together: bool, watch: Watch | None) -> list[Outcome]:
     rates = (0.03, 0.003, 0.1)
-    runs = [Run(model, tiny_config(model, learning_rate=rates[i], patience=2), i, i) for i in range(3)]
+    runs = [
+        Run(model, tiny_config(model, learning_rate=rates[i], patience=2, epoch=12), i, i) for i in range(3)
+    ]
     return train_runs(tiny_graph(), runs, watch=watch, together=together)
 
 
