@@ -38,6 +38,13 @@ def distribution(searched: Range) -> BaseDistribution:
     return FloatDistribution(searched.low, searched.high)
 
 
+def within(searched: Range, value: Any) -> bool:
+    """Say whether a value lies in a search range."""
+    if isinstance(searched, Choice):
+        return value in searched.options
+    return bool(searched.low <= value <= searched.high)
+
+
 class Proposer:
     """Proposes settings one after the other, each in the light of the trials before and of those proposed."""
 

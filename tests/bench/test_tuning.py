@@ -194,6 +194,15 @@ def test_the_odds_of_luck_are_those_of_wilcoxon() -> None:
     assert luck([-0.1, -0.2, -0.3, 0.0]) == 1 / 8 and luck([0.0] * 4) == 1
 
 
+def test_the_first_proposal_is_what_one_would_take_without_a_study(tmp_path: Path) -> None:
+    found = tune(tiny_graph(), "mlp", 2, storage=tmp_path / "a.db", config=SMALL, batch=2)
+    first, defaults = found.trials.iloc[0], find_model("mlp").config().to_dict()
+    assert all(first[name] == defaults[name] for name in found.task.space)
+    outside = {"dropout": Choice(0.1, 0.2)}
+    other = tune(tiny_graph(), "mlp", 2, storage=tmp_path / "b.db", config=SMALL, batch=2, ranges=outside)
+    assert set(other.trials["dropout"]) <= {0.1, 0.2}, "a default outside the range is no proposal"
+
+
 def test_a_study_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Run] = []
     monkeypatch.setattr(tuning, "train_runs", engine(lambda run: (1 - rate(run), rate(run)), asked))
