@@ -42,12 +42,6 @@ def known(model: str, dataset: str) -> Config:
         return MODELS[model].config()
 
 
-def changed(config: Config) -> dict[str, Any]:
-    """Return the settings that differ from the defaults."""
-    defaults = type(config)().to_dict()
-    return {name: value for name, value in config.to_dict().items() if value != defaults[name]}
-
-
 def draw(rng: random.Random, kind: type[Config], values: bool) -> dict[str, Any]:
     """Draw the fields that are numbers of any size (``values``), or those that may change shapes."""
     drawn: dict[str, Any] = {}
@@ -101,8 +95,8 @@ def search(
         "model": model, "dataset": dataset, "splits": len(splits), "proposals": len(judged) - 1,
         "chosen_by": "mean validation accuracy, ties by the loss", "seconds": time.perf_counter() - start,
         "validation": judged[0][0][0], "validation_of_recipe": recipe_score[0],
-        "config": changed(judged[0][1]),
-        "best": [{"validation": s[0], "loss": -s[1], **changed(c)} for s, c in judged[:4]],
+        "config": judged[0][1].changes(),
+        "best": [{"validation": s[0], "loss": -s[1], **c.changes()} for s, c in judged[:4]],
     }  # fmt: skip
 
 
@@ -113,7 +107,7 @@ def cell(graph: Graph, model: str, dataset: str, found: dict[str, Any] | None) -
     result = evaluate(graph, model, config, device=graph.y.device).to_json()
     printed = table_1().get(model.removesuffix("-star").removesuffix("-plus"), {}).get(dataset)
     return result | {
-        "config": changed(config), "wall_seconds": time.perf_counter() - start,
+        "config": config.changes(), "wall_seconds": time.perf_counter() - start,
         "table_1": printed and printed[0], "difference": printed and result["mean"] - printed[0],
     }  # fmt: skip
 

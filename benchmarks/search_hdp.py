@@ -143,16 +143,10 @@ def choose(
     seeds = list(range(5)) if graph.num_nodes < 1000 else [0]
     judged = judge(graph, given, list(range(10)), seeds, device, False)
     trace = [
-        {"validation": score, "loss": -loss, **changed(config)}
+        {"validation": score, "loss": -loss, **config.changes()}
         for (score, loss), config in zip(judged, given, strict=True)
     ]
     return max(zip(judged, given, strict=True), key=lambda pair: pair[0])[1], trace
-
-
-def changed(config: HDPConfig) -> dict[str, Any]:
-    """Return the settings that differ from the defaults."""
-    defaults = HDPConfig().to_dict()
-    return {name: value for name, value in config.to_dict().items() if value != defaults[name]}
 
 
 def write(folder: str, name: str, found: dict[str, Any]) -> None:
@@ -201,7 +195,7 @@ def main() -> None:
         if args.only == "initial":  # the test set stays shut until the whole setting is chosen
             found = {"dataset": name, "config": best.to_dict(), "search": trace}
             write(args.out, name, found)
-            print(name, trace["initial"]["validation"], changed(best), flush=True)
+            print(name, trace["initial"]["validation"], best.changes(), flush=True)
             continue
         outcomes = train_runs(graph, [Run("hdp", best, i, 0) for i in range(10)], device)
         test = [open_score(graph, graph.split(i), o.trained.logits) for i, o in enumerate(outcomes)]
@@ -225,7 +219,7 @@ def main() -> None:
         rows.append(f"{name:12s} init val {mean(found['initial_validation']):.2f} "
                     f"test {mean(test_initial):.2f} HDP val {mean(found['validation']):.2f} "
                     f"test {mean(test):.2f} (seeds 1-4 {mean(test_seeds):.2f}) "
-                    f"{changed(best)}")  # fmt: skip
+                    f"{best.changes()}")  # fmt: skip
         print(rows[-1], flush=True)
     print("\n".join(rows))
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from heterophily import MODELS
-from heterophily.config import Config
 from heterophily.graph.datasets import DATASETS
 from heterophily.recipes import HERE, recipes
 
@@ -41,12 +40,6 @@ def table(dataset: str, note: str, settings: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(f"{name} = {toml(value)}" for name, value in settings.items())]) + "\n"
 
 
-def changed(config: Config) -> dict[str, Any]:
-    """Return the settings that differ from the defaults."""
-    defaults = type(config)().to_dict()
-    return {name: value for name, value in config.to_dict().items() if value != defaults[name]}
-
-
 def hdp() -> str:
     """Turn every search of HDP's into a table."""
     tables = []
@@ -57,7 +50,7 @@ def hdp() -> str:
         validation = 100 * sum(found["validation"]) / len(found["validation"])
         config = MODELS["hdp"].config.parse(found["config"])
         config = config.replace(rescale=round(config.to_dict()["rescale"], 4))
-        tables.append(table(found["dataset"], f"mean validation accuracy {validation:.2f}", changed(config)))
+        tables.append(table(found["dataset"], f"mean validation accuracy {validation:.2f}", config.changes()))
     return HDP + "\n" + "\n".join(tables)
 
 
@@ -71,9 +64,9 @@ def baseline(model: str, rows: list[dict[str, Any]]) -> str:
         for part in text.split("\n[")[1:]:
             name, _, rest = part.partition("]\n")
             notes[name] = "".join(line[2:] for line in rest.splitlines()[:1] if line.startswith("# "))
-    settings = {name: changed(kind.parse(found)) for name, found in recipes(model).items()}
+    settings = {name: kind.parse(found).changes() for name, found in recipes(model).items()}
     for row in rows:
-        settings[row["dataset"]] = changed(kind.parse(row["config"]))
+        settings[row["dataset"]] = kind.parse(row["config"]).changes()
         where = "ten splits" if row["splits"] == 10 else f"{row['splits']} splits"
         notes[row["dataset"]] = (
             f"mean validation accuracy {100 * row['validation']:.2f} on {where}, "

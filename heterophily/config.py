@@ -95,6 +95,11 @@ class Config:
         """Return all settings by name, fit for JSON and TOML."""
         return dataclasses.asdict(self)
 
+    def changes(self) -> dict[str, Any]:
+        """Return the settings that differ from the defaults."""
+        defaults = type(self)().to_dict()
+        return {name: value for name, value in self.to_dict().items() if value != defaults[name]}
+
 
 def types(config: type[Config]) -> dict[str, Any]:
     """Return the bare type of every field."""

@@ -225,8 +225,7 @@ def trials_table(found: Findings) -> pd.DataFrame:
 def recipe_text(found: Findings, options: Mapping[str, Any] | None = None) -> str:
     """Return the best setting as a recipe: what differs from the defaults, and where it is from."""
     tuning, task = found.tuning, found.tuning.task
-    defaults = type(tuning.config)().to_dict()
-    changed = {n: v for n, v in tuning.config.to_dict().items() if v != defaults[n]}
+    changed = tuning.config.changes()
     dataset = task.dataset.strip().lower()
     lines = [
         f"# {task.model} on {task.dataset}, tuned. What is left out has its default. Use it with",
