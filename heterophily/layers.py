@@ -37,12 +37,16 @@ class FeatureLinear(nn.Module):
 
     def forward(self, blocks: Sequence[Features]) -> Tensor:
         """Map the blocks of non-zero width, in order."""
+        return self.product(blocks) + self.bias
+
+    def product(self, blocks: Sequence[Features]) -> Tensor:
+        """The map without its bias."""
         given = [block for block in blocks if block.shape[1]]
         if not given:
-            return self.bias.expand(blocks[0].shape[0], -1)
+            return torch.zeros_like(self.bias).expand(blocks[0].shape[0], -1)
         # Not in place: what vmap hands out is a view, and autograd clones the gradient of a view written to.
         products = [multiply(block, w) for block, w in zip(given, self.weights, strict=True)]
-        return sum(products[1:], products[0]) + self.bias
+        return sum(products[1:], products[0])
 
     def extra_repr(self) -> str:
         return f"{[tuple(w.shape) for w in self.weights]}"

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from heterophily.baselines.linkx import LINKX
 from heterophily.config import types
 from heterophily.graph import Graph
 from heterophily.layers import MLP
@@ -52,7 +51,7 @@ def train(runs: Sequence[Run], together: bool, graph: Graph | None = None) -> li
     return train_runs(graph or tiny_graph(), runs, dtype=torch.float64, together=together)
 
 
-def assert_same(one: Trained, other: Trained, within: float = 1e-10) -> None:
+def assert_same(one: Trained, other: Trained) -> None:
     """Equal to the last digits, curves and weights too; a note that was never taken may be absent or NaN."""
     assert (one.epochs, one.best_epoch) == (other.epochs, other.best_epoch)
     assert one.validation == other.validation
@@ -61,13 +60,11 @@ def assert_same(one: Trained, other: Trained, within: float = 1e-10) -> None:
         absent = [math.nan] * one.epochs
         pairs.append(tuple(torch.tensor(t.history.get(name, absent)) for t in (one, other)))  # type: ignore[arg-type]
     for a, b in pairs:
-        torch.testing.assert_close(a, b, rtol=0, atol=within, equal_nan=True)
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-10, equal_nan=True)
 
 
 def assert_same_outcome(one: Outcome, other: Outcome) -> None:
-    # LINKX falls short: before a batch norm the bias of a unit that is always on has a gradient of 0 up to
-    # rounding errors. Adam divides even those by their own size plus 1e-8, so they grow from 1e-17 to 1e-9.
-    assert_same(one.trained, other.trained, 1e-8 if isinstance(one.module, LINKX) else 1e-10)
+    assert_same(one.trained, other.trained)
     assert (one.initial is None) == (other.initial is None)
     if one.initial is not None and other.initial is not None:
         assert_same(one.initial, other.initial)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Literal
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -62,10 +63,23 @@ class Perceptron(nn.Module):
 
     def forward(self, x: Features) -> Tensor:
         """Return (N, out)."""
-        h: Tensor = self.maps[0]([x])
-        for linear, norm, drop in zip(self.maps[1:], self.norms, self.drops, strict=True):
-            h = linear([drop(norm(F.relu(h)))])
-        return h
+        for linear, norm, drop in zip(self.maps, self.norms, self.drops):
+            x = drop(norm(_rectified(linear, x)))
+        out: Tensor = self.maps[-1]([x])
+        return out
+
+
+def _rectified(linear: nn.Module, x: Features) -> Tensor:
+    """ReLU(x W + b) ahead of a batch norm.
+
+    Where a unit is on (or off) for all nodes, the norm takes away what b adds: its gradient is 0, but what
+    is computed are rounding errors, and Adam scales those up. Such a unit's b is left out of the gradient.
+    """
+    assert isinstance(linear, FeatureLinear)
+    h = linear.product([x])
+    on = h + linear.bias > 0
+    felt = on.any(0) & ~on.all(0)
+    return F.relu(h + torch.where(felt, linear.bias, linear.bias.detach()))
 
 
 class LINKX(nn.Module):
