@@ -3,7 +3,7 @@
     H_A = MLP_A(A),  H_X = MLP_X(X),  logits = MLP(ReLU([H_A ‖ H_X] W + b + H_A + H_X))
 
 A perceptron is (linear → ReLU → batch norm → dropout) between its linear maps, the first two without
-dropout. A is the 0/1 matrix of the undirected graph; its first map is a sparse product with a weight
+dropout. A is the 0/1 matrix of the graph, by default undirected; its first map is a sparse product with a weight
 that has a row for every node. Nothing is propagated. The optimizer is AdamW.
 
 An epoch takes O((|A| + nnz(X) + N h) h) time and O((N + F) h) memory. Since weights belong to nodes,
@@ -49,6 +49,8 @@ class LINKXConfig(TrainingConfig):
     """Dropout within the last perceptron."""
     feature_norm: Annotated[Literal["none", "row"], Choice("none", "row")] = "none"
     """X as given, or every row divided by its sum of absolute values."""
+    directed: Annotated[bool, Choice(False, True)] = False
+    """A has the out-neighbors of a node only, instead of those of both directions."""
 
 
 class Perceptron(nn.Module):
@@ -111,7 +113,7 @@ class LINKX(nn.Module):
 
 def linkx(graph: Graph, split: Split, config: LINKXConfig, seed: int) -> Procedure:
     """Train LINKX with cross-entropy."""
-    x, a = node_features(graph, config.feature_norm), adjacency(graph, loops="given")
+    x, a = node_features(graph, config.feature_norm), adjacency(graph, loops="given", directed=config.directed)
     with seeded(seed):
         module = LINKX(
             graph.num_nodes,
