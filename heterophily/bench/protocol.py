@@ -44,6 +44,8 @@ class SplitScore:
     details: Mapping[str, float] = field(default_factory=dict)
     """What else the model found, such as the estimated homophily."""
     seed: int = 0
+    test_last: float | None = None
+    """The test score in the epoch in which training ended; None where that epoch had lost all sense."""
     nodes: Mapping[str, int] = field(default_factory=dict)
     """How many nodes the split trains, validates and tests on."""
     mask: str = ""
@@ -51,7 +53,7 @@ class SplitScore:
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as it stands in result.json."""
-        names = ("split", "validation", "test", "epochs", "seconds", "seed")
+        names = ("split", "validation", "test", "test_last", "epochs", "seconds", "seed")
         row: dict[str, Any] = {name: getattr(self, name) for name in names}
         if self.initial is not None:
             row["initial"] = self.initial.to_json()
@@ -216,8 +218,9 @@ def _score(graph: Graph, position: int, seed: int, outcome: Outcome) -> SplitSco
                 f"on split {position} of {graph.name} from seed {seed} no epoch gave a finite validation "
                 "loss; lower the learning rate or check the scale of the features"
             )
-        test = open_score(graph, split, trained.logits)
-        values = {"seconds": trained.seconds, "seed": seed} | more
+        test, end = open_score(graph, split, trained.logits), trained.last_logits
+        last = open_score(graph, split, end) if end is not None and bool(end.isfinite().all()) else None
+        values = {"seconds": trained.seconds, "seed": seed, "test_last": last} | more
         return SplitScore(position, trained.validation, test, trained.epochs, **values)
 
     masks = dict(split.parts())

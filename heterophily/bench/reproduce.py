@@ -148,7 +148,7 @@ def reproduce(
         return Step(model, dataset, "trained", cell)
 
     for dataset in datasets:
-        graph = _once(lambda name=dataset: read(name).to(device))
+        graph = _once(read, dataset, device)
         for model in order:
             start = time.perf_counter()
             try:
@@ -167,14 +167,14 @@ def reproduce(
     return steps
 
 
-def _once(read: Callable[[], Graph]) -> Callable[[], Graph]:
+def _once(read: Callable[[str], Graph], name: str, device: str | torch.device) -> Callable[[], Graph]:
     """Read a graph when it is first asked for; what went wrong then is said again, not tried again."""
     found: list[Graph | Exception] = []
 
     def graph() -> Graph:
         if not found:
             try:
-                found.append(read())
+                found.append(read(name).to(device))
             except Exception as error:
                 found.append(error)
         if isinstance(found[0], Exception):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any
 
@@ -35,6 +35,8 @@ class Entry:
     """Mean validation score."""
     device: str
     seconds: float
+    others: dict[str, dict[int, float]] = field(default_factory=dict)
+    """The scores by split under other readings of the paper, see ``READINGS``."""
     place: int | None = None
     """1 for the best of its column, 2 for the second best, ties together."""
 
@@ -69,7 +71,17 @@ class Entry:
             "standard_errors": self.standard_errors, "place": self.place, "chosen": self.chosen,
             "note": self.note, "validation": self.validation, "scores": list(self.scores.values()),
             "device": self.device, "seconds": self.seconds,
+            "readings": {
+                name: {"mean": other.mean, "std": other.std, "scores": list(other.scores.values())}
+                for name in self.others if (other := self.read(name)) is not None
+            },
         }  # fmt: skip
+
+    def read(self, reading: str) -> Entry | None:
+        """Return the entry under another reading; None where the runs do not have it."""
+        if reading not in self.others:
+            return None
+        return replace(self, scores=self.others[reading], others={}, place=None)
 
 
 @dataclass(frozen=True)
@@ -113,21 +125,46 @@ def table1(
     return Table1(tuple(_placed(entries)))
 
 
-def by_split(cell: Cell) -> dict[int, float]:
-    """Return the test score on each split, the mean of its seeds."""
+def by_split(cell: Cell, score: Callable[[Mapping[str, Any]], float | None]) -> dict[int, float] | None:
+    """Return a score on each split, the mean of its seeds; None where a run has none."""
     found: dict[int, list[float]] = {}
     for row in cell["splits"]:
-        found.setdefault(row["split"], []).append(row["test"])
-    return {split: fmean(tests) for split, tests in sorted(found.items())}
+        if (value := score(row)) is None:
+            return None
+        found.setdefault(row["split"], []).append(value)
+    return {split: fmean(values) for split, values in sorted(found.items())}
+
+
+def _initial(row: Mapping[str, Any]) -> float | None:
+    return row["initial"]["test"] if "initial" in row else None
+
+
+def _selected(row: Mapping[str, Any]) -> float | None:
+    if "initial" not in row:
+        return None
+    return row["test"] if row["validation"] > row["initial"]["validation"] else row["initial"]["test"]
+
+
+READINGS: dict[str, tuple[str, Callable[[Mapping[str, Any]], float | None]]] = {
+    "last": ("scored in the epoch in which training ended", lambda row: row.get("test_last")),
+    "selected": ("of initial and final assignment the one that is better on validation", _selected),
+    "initial": ("the initial assignment alone", _initial),
+}
+"""Other ways to read the paper. It does not say which epoch's weights are tested: ours is the best on
+validation, Algorithm 1 as printed returns the labels of its last iteration; and where the final assignment
+never passes the initial one on validation (line 14), the initial one is what is left."""
 
 
 def _entry(cell: Cell) -> Entry:
+    readings = {name: by_split(cell, score) for name, (_, score) in READINGS.items()}
+    scores = by_split(cell, lambda row: row["test"])
+    assert scores is not None
     paper, paper_std = table_1().get(cell["model"], {}).get(cell["dataset"], (None, None))
     return Entry(
         model=cell["model"],
         dataset=cell["dataset"],
         metric=cell["metric"],
-        scores=by_split(cell),
+        scores=scores,
         seeds=cell["seeds"],
         paper=paper,
         paper_std=paper_std,
@@ -136,6 +173,7 @@ def _entry(cell: Cell) -> Entry:
         validation=fmean(row["validation"] for row in cell["splits"]),
         device=cell["device"],
         seconds=cell["seconds"],
+        others={name: found for name, found in readings.items() if found is not None},
     )
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from heterophily.bench.reproduce import Step
 from heterophily.bench.results import to_text
-from heterophily.bench.table1 import Entry, Table1, table1
+from heterophily.bench.table1 import READINGS, Entry, Table1, table1
 from heterophily.graph.datasets import DATASETS
 from heterophily.models import MODELS
 from heterophily.show.progress import clock
@@ -61,7 +61,8 @@ def legend(table: Table1) -> str:
     words += ": accuracy" + "".join(f", {metric} on {name}" for name, metric in other.items()) + "."
     words += (
         " Each split is scored at the epoch that is best on validation. Below it the paper's number, where "
-        "there is one, and ours less the paper's: in points, and in standard errors of our mean (std / √splits)."
+        "there is one, and ours less the paper's: in points, and in standard errors of our mean (std / "
+        "√splits)."
         " In every column the best is bold and the second best underlined."
     )
     marks = {
@@ -69,7 +70,11 @@ def legend(table: Table1) -> str:
         "ᵖ": "settings that others published",
     }
     used = {CHOSEN[e.chosen] for e in table.entries if MODELS[e.model].learns}
-    return words + "".join(f" {mark}: {said}." for mark, said in marks.items() if mark in used)
+    words += "".join(f" {mark}: {said}." for mark, said in marks.items() if mark in used)
+    if any("initial" in entry.others for entry in table.entries):
+        said = "; ".join(f"… {name}: {meaning}" for name, (meaning, _) in READINGS.items())
+        words += f" Other readings of the paper, from the same runs, {said}."
+    return words
 
 
 def mark(entry: Entry) -> str:
@@ -90,8 +95,13 @@ def step_line(step: Step) -> str:
 
 
 def _rows(table: Table1, datasets: Sequence[str]) -> Iterator[tuple[str, list[Entry | None]]]:
+    """Yield the rows with their names; a model with an initial assignment has one for each other reading."""
     for model in table.models:
-        yield MODELS[model].title, [table.find(model, dataset) for dataset in datasets]
+        entries = [table.find(model, dataset) for dataset in datasets]
+        yield MODELS[model].title, entries
+        if any(entry and "initial" in entry.others for entry in entries):
+            for reading in READINGS:
+                yield f"… {reading}", [entry and entry.read(reading) for entry in entries]
 
 
 def terminal(table: Table1, width: int) -> Group:
