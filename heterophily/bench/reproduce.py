@@ -17,11 +17,12 @@ from heterophily.bench.opening import fingerprint, opening
 from heterophily.bench.protocol import evaluate
 from heterophily.bench.published import table_1
 from heterophily.bench.results import OutputError, make_folder
-from heterophily.config import Config
+from heterophily.config import Config, ConfigError
 from heterophily.graph import Graph
 from heterophily.graph.datasets import canonical, load
 from heterophily.models import MODELS, find_model
-from heterophily.recipes import note, recipe, recipes
+from heterophily.recipes import datasets as datasets_with_recipe
+from heterophily.recipes import note, recipe
 from heterophily.training.engine import Watch
 
 TABLE = "table1"
@@ -72,14 +73,21 @@ def setting(model: str, dataset: str) -> Setting:
     An initial assignment without recipes of its own has those of the model it is a part of.
     """
     found = MODELS[model]
-    owner = next((other.name for other in MODELS.values() if other.first == model), model)
-    owner = model if recipes(model) else owner
     if not found.learns:
         return Setting(found.config(), "defaults", "a rule that learns nothing")
-    if dataset not in recipes(owner):
-        return Setting(found.config(), "defaults", f"no recipe for {dataset}, so the settings of the model")
-    given = recipe(owner, dataset)
+    whole = next((other.name for other in MODELS.values() if other.first == model), model)
+    owner = model if datasets_with_recipe(model) else whole
+    named = dataset in datasets_with_recipe(owner)
+    try:
+        given = recipe(owner, dataset)
+    except ConfigError:
+        if named:
+            raise
+        given = {}
     config = found.config.parse({key: v for key, v in given.items() if key in (found.fields or given)})
+    if not named:
+        rest = "what its recipes have in common" if given else "its default settings"
+        return Setting(config, "defaults", f"{found.title} has no recipe for {dataset}: {rest}")
     said = note(owner, dataset)
     # A table of its authors' settings has no note of its own, and the file's head says whose they are.
     authors = re.match(r"published|[^:]+: the (authors'|settings|defaults)", said)
@@ -91,10 +99,10 @@ def columns(text: str) -> tuple[str, ...]:
     return _names(text, COLUMNS, MORE_COLUMNS, canonical)
 
 
-def rows(text: str) -> tuple[str, ...]:
+def rows(text: str, always: Sequence[str] = RULES) -> tuple[str, ...]:
     """Read the models of a table: paper, all, or names with commas between; the rules are always there."""
     chosen = _names(text, ROWS, tuple(MODELS), lambda name: find_model(name).name)
-    return tuple(name for name in MODELS if name in (*RULES, *chosen))
+    return tuple(name for name in MODELS if name in (*always, *chosen))
 
 
 def _names(

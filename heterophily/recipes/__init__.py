@@ -56,9 +56,13 @@ def recipe(model: str, dataset: str, source: str | os.PathLike[str] = PACKAGED) 
 
 def recipes(model: str, source: str | os.PathLike[str] = PACKAGED) -> dict[str, dict[str, Any]]:
     """Return the settings of a model for every dataset that has a recipe."""
+    return {name: recipe(model, name, source) for name in datasets(model, source)}
+
+
+def datasets(model: str, source: str | os.PathLike[str] = PACKAGED) -> list[str]:
+    """Return the datasets that a model has a recipe for."""
     file = _file(find_model(model).name, source)
-    names = _read(file)[1] if file.exists() else {}
-    return {name: recipe(model, name, source) for name in names}
+    return list(_read(file)[1]) if file.exists() else []
 
 
 def note(model: str, dataset: str, source: str | os.PathLike[str] = PACKAGED) -> str:
