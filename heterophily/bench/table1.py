@@ -81,7 +81,8 @@ class Entry:
         """Return the entry under another reading; None where the runs do not have it."""
         if reading not in self.others:
             return None
-        return replace(self, scores=self.others[reading], others={}, place=None)
+        other = replace(self, scores=self.others[reading], others={}, place=None)
+        return replace(other, paper=None, paper_std=None) if reading == "initial" else other
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def _entry(cell: Cell) -> Entry:
         metric=cell["metric"],
         scores=scores,
         seeds=cell["seeds"],
-        paper=paper,
+        paper=paper and round(paper, 6),
         paper_std=paper_std,
         chosen=cell["chosen"]["by"],
         note=cell["chosen"]["note"],

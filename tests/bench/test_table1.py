@@ -23,7 +23,7 @@ def test_the_difference_is_in_points_and_in_standard_errors_of_our_mean() -> Non
     (entry,) = table1([cell("hdp", "texas", tests)]).entries
     paper = table_1()["hdp"]["texas"][0]
     error = np.std(tests, ddof=1) / 2
-    assert entry.paper == paper and entry.difference == pytest.approx(0.86 - paper)
+    assert entry.paper == pytest.approx(paper) and entry.difference == pytest.approx(0.86 - paper)
     assert entry.standard_errors == pytest.approx((0.86 - paper) / error)
     said = entry.to_json()
     assert {"model", "dataset", "mean", "std", "paper", "splits"} <= set(said)
@@ -92,6 +92,8 @@ def test_the_other_readings_of_the_paper_come_from_the_same_runs() -> None:
     assert entry.others["selected"] == {0: 0.8, 1: 0.9}  # what does not pass the initial one loses to it
     read = entry.read("selected")
     assert read is not None and read.mean == pytest.approx(0.85) and read.place is None
+    initial = entry.read("initial")
+    assert initial is not None and read.paper and initial.paper is None  # Table 1 prints HDP, not its start
     assert entry.to_json()["readings"]["last"]["mean"] == pytest.approx(0.65)
     (plain,) = table1([cell("mlp", "texas", [0.5, 0.6])]).entries
     assert plain.others == {} and plain.read("initial") is None

@@ -17,8 +17,8 @@ BEST = Piece(
 )
 SECOND = Piece("80.00", " ± 1.00", "", place=2)
 GRID = Grid(
-    "Table <1>", ["Texas", "Cora"], [("GCNII*", [BEST, Piece()]), ("HDP", [SECOND, SECOND])], "A legend, in %.",
-    loud="Red is far.", notes=["A note."],
+    "Table <1>", ["Texas", "Cora"], [("GCNII*", [BEST, Piece()]), ("HDP", [SECOND, SECOND])],
+    "A legend, in %.", loud="Red is far.", notes=["A note."],
 )  # fmt: skip
 
 
