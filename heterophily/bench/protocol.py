@@ -53,7 +53,7 @@ class SplitScore:
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as it stands in result.json."""
-        names = ("split", "validation", "test", "test_last", "epochs", "seconds", "seed")
+        names = ("split", "validation", "test", "epochs", "seconds", "seed", "test_last")
         row: dict[str, Any] = {name: getattr(self, name) for name in names}
         if self.initial is not None:
             row["initial"] = self.initial.to_json()
