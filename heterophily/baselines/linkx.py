@@ -3,13 +3,8 @@
     H_A = MLP_A(A),  H_X = MLP_X(X),  logits = MLP(ReLU([H_A ‖ H_X] W + b + H_A + H_X))
 
 A perceptron is (linear → ReLU → batch norm → dropout) between its linear maps, the first two without
-<<<<<<< HEAD
-dropout. A is the 0/1 matrix of the graph, by default undirected; its first map is a sparse product with a
-weight that has a row for every node. Nothing is propagated. The optimizer is AdamW.
-=======
 dropout. A is the 0/1 matrix of the graph, undirected unless ``directed``; its first map is a sparse
 product with a weight that has a row for every node. Nothing is propagated. The optimizer is AdamW.
->>>>>>> main
 
 An epoch takes O((|A| + nnz(X) + N h) h) time and O((N + F) h) memory. Since weights belong to nodes,
 numbering the nodes anew gives the same output only if those rows move along.
