@@ -57,7 +57,8 @@ class SplitScore:
         row: dict[str, Any] = {name: getattr(self, name) for name in names}
         if self.initial is not None:
             row["initial"] = self.initial.to_json()
-            del row["initial"]["split"], row["initial"]["seed"]
+            for name in ("split", "seed", "test_last"):
+                del row["initial"][name]
         where = {"nodes": dict(self.nodes), "mask": self.mask} if self.mask else {}
         return row | dict(self.details) | where
 
