@@ -1,12 +1,9 @@
-"""The baselines on the benchmark graphs: a small search on validation, and ten splits from the recipes.
+"""The baselines on the benchmark graphs: a small search on validation.
 
-    python benchmarks/baselines.py search --models gat --datasets texas --seconds 8 --data DIR --out FILE
-    python benchmarks/baselines.py evaluate --data DIR --out FILE
+    python benchmarks/baselines.py --models gat --datasets texas --seconds 8 --data DIR --out FILE
 
-``search`` judges the recipe there is and settings drawn from the ranges of the model's config on validation
-alone, the better ones on all ten splits; test labels stay shut. ``evaluate`` trains every model with its
-recipe (its defaults where it has none) on ten splits and opens the test labels once. Both add to FILE cell
-by cell, so a run that was stopped goes on.
+Judges the recipe there is and settings drawn from the ranges of the model's config on validation alone; test
+labels stay shut. Adds to FILE cell by cell, so a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -22,8 +19,6 @@ from typing import Any
 import torch
 
 from heterophily import MODELS, load
-from heterophily.bench import evaluate
-from heterophily.bench.published import table_1
 from heterophily.config import Choice, Config, ConfigError, Integer, space, types
 from heterophily.graph import Graph
 from heterophily.recipes import recipe
@@ -100,42 +95,23 @@ def search(
     }  # fmt: skip
 
 
-def cell(graph: Graph, model: str, dataset: str, found: dict[str, Any] | None) -> dict[str, Any]:
-    """Train a model on ten splits with its recipe, or what a search found, and score it on the test nodes."""
-    start = time.perf_counter()
-    config = known(model, dataset) if found is None else MODELS[model].config.parse(found)
-    result = evaluate(graph, model, config, device=graph.y.device).to_json()
-    printed = table_1().get(model.removesuffix("-star").removesuffix("-plus"), {}).get(dataset)
-    return result | {
-        "config": config.changes(), "wall_seconds": time.perf_counter() - start,
-        "table_1": printed and printed[0], "difference": printed and result["mean"] - printed[0],
-    }  # fmt: skip
-
-
-def line(command: str, row: dict[str, Any]) -> str:
+def line(row: dict[str, Any]) -> str:
     """Return what is worth reading of a cell."""
     name = f"{row['dataset']:10s} {row['model']:14s}"
     if "error" in row:
         return f"{name} {row['error']}"
-    if command == "search":
-        effort = f"of {row['proposals']:4d}, {row['seconds']:.0f} s"
-        return f"{name} val {100 * row['validation']:.2f} {effort} {row['config']}"
-    versus = "" if row["difference"] is None else f"{100 * row['difference']:+.2f}"
-    return f"{name} {100 * row['mean']:.2f} ± {100 * row['std']:.2f} {versus:>7s} {row['wall_seconds']:.1f} s"
+    effort = f"of {row['proposals']:4d}, {row['seconds']:.0f} s"
+    return f"{name} val {100 * row['validation']:.2f} {effort} {row['config']}"
 
 
 def main() -> None:
     """Go through the cells; what FILE already has is left as it is."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("command", choices=["search", "evaluate"])
     parser.add_argument("--models", nargs="*")
     parser.add_argument("--datasets", nargs="*", default=SIX)
     parser.add_argument("--seconds", nargs="*", default=["8"], help="of a search; DATASET=SECONDS for one")
     parser.add_argument(
         "--limit", type=float, default=float("inf"), help="seconds after which to start no cell"
-    )
-    parser.add_argument(
-        "--found", nargs="*", default=[], help="files of searches to evaluate, not the recipes"
     )
     parser.add_argument("--fixed", nargs="*", default=[], help="MODEL.FIELD=VALUE that a search leaves alone")
     parser.add_argument("--data")
@@ -146,10 +122,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     out, start = Path(args.out), time.perf_counter()
     done: list[dict[str, Any]] = json.loads(out.read_text()) if out.exists() else []
-    models = args.models or (UNPUBLISHED if args.command == "search" else [m for m in MODELS if m != "hdp"])
+    models = args.models or UNPUBLISHED
     budget = {name: float(s) for name, _, s in (spec.rpartition("=") for spec in args.seconds)}
-    searched = {(row["model"], row["dataset"]): row["config"] for file in args.found
-                for row in json.loads(Path(file).read_text()) if "config" in row}  # fmt: skip
     fixed: dict[str, dict[str, Any]] = {}
     for spec in args.fixed:
         (model, _, field), value = spec.partition("=")[0].partition("."), spec.partition("=")[2]
@@ -162,16 +136,13 @@ def main() -> None:
             if time.perf_counter() - start > args.limit:
                 break
             try:
-                if args.command == "search":
-                    seconds = budget.get(dataset, budget.get("", 8.0))
-                    row = search(graph, model, dataset, seconds, args.seed, fixed.get(model, {}))
-                else:
-                    row = cell(graph, model, dataset, searched.get((model, dataset)))
+                seconds = budget.get(dataset, budget.get("", 8.0))
+                row = search(graph, model, dataset, seconds, args.seed, fixed.get(model, {}))
             except Exception as error:  # one cell that fails must not cost the others
                 row = {"model": model, "dataset": dataset, "error": f"{type(error).__name__}: {error}"[:300]}
             row |= {"torch": torch.__version__, "device": device_name(args.device)}
             done.append(row)
-            print(line(args.command, row), flush=True)
+            print(line(row), flush=True)
             out.write_text(json.dumps(done, indent=1) + "\n")
     print(f"{len(done)} cells, {time.perf_counter() - start:.0f} s")
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from heterophily._version import __version__
 
 if TYPE_CHECKING:
+    from heterophily.bench.compare import compare, read_scores
+    from heterophily.bench.reproduce import reproduce
     from heterophily.bench.tuning import tune
     from heterophily.config import ConfigError
     from heterophily.estimator import HDPClassifier, make_classifier
@@ -24,9 +26,12 @@ __all__ = [
     "MissingClassWarning",
     "Split",
     "__version__",
+    "compare",
     "load",
     "make_classifier",
     "random_splits",
+    "read_scores",
+    "reproduce",
     "tune",
 ]
 
@@ -40,9 +45,12 @@ _HOMES = {
     "HDPClassifier": "heterophily.estimator",
     "MissingClassWarning": "heterophily.graph",
     "Split": "heterophily.graph",
+    "compare": "heterophily.bench.compare",
     "load": "heterophily.graph.datasets",
     "make_classifier": "heterophily.estimator",
     "random_splits": "heterophily.graph",
+    "read_scores": "heterophily.bench.compare",
+    "reproduce": "heterophily.bench.reproduce",
     "tune": "heterophily.bench.tuning",
 }
 

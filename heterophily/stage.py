@@ -90,6 +90,8 @@ class Trained:
     seconds: float
     """This run's share of the time its batch took, by epochs."""
     history: dict[str, list[float]]
+    last_logits: Tensor | None = None
+    """The logits of the epoch in which training ended, for whoever reads a paper so."""
 
 
 @dataclass(frozen=True, eq=False)

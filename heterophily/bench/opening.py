@@ -1,4 +1,4 @@
-"""The record of who opened the test labels of a folder's evaluation, when and for which setting."""
+"""The record of who opened the test labels for a result, when and for which setting."""
 
 from __future__ import annotations
 
@@ -25,19 +25,24 @@ def fingerprint(model: str, dataset: str, config: Mapping[str, Any], options: Ma
 
 
 def opening(
-    folder: str | os.PathLike[str],
+    file: str | os.PathLike[str],
     model: str,
     dataset: str,
     config: Config,
     options: Mapping[str, Any],
     recipe: str,
     again: bool = False,
+    by: str = "evaluate",
 ) -> dict[str, Any]:
-    """Return the record of an opening; refuse a second one for another setting, unless ``again``."""
+    """Return the record of an opening; refuse a second one for another setting, unless ``again``.
+
+    ``file`` is the result that will be written; it tells whether there was an opening before.
+    """
     setting = fingerprint(model, dataset, config.to_dict(), options)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    record: dict[str, Any] = {"by": "evaluate", "at": now, "setting": setting, "recipe": recipe}
-    before = _earlier(Path(folder).expanduser() / "result.json")
+    record: dict[str, Any] = {"by": by, "at": now, "setting": setting, "recipe": recipe}
+    place = Path(file).expanduser()
+    before = _earlier(place, again)
     if before is None:
         return record
     if before["setting"] == setting:
@@ -45,25 +50,30 @@ def opening(
     if not again:
         raise OpenedError(
             f"the test set was opened for another setting, by {before['by']} on {before['at']}; the result "
-            f"is in {os.fspath(folder)}. Who opens it again chooses by test scores. Name another folder with "
+            f"is in {place.parent}. Who opens it again chooses by test scores. Name another folder with "
             "--out if this is another question, or pass --again, which is recorded"
         )
     earlier = [*before.get("earlier", []), {key: v for key, v in before.items() if key != "earlier"}]
     return record | {"again": True, "earlier": earlier}
 
 
-def _earlier(file: Path) -> dict[str, Any] | None:
-    """Return the record of the result that lies there, by ``train`` too; None where there is none."""
+def _earlier(file: Path, damaged: bool = False) -> dict[str, Any] | None:
+    """Return the record of the result that lies there, by ``train`` too; None where there is none.
+
+    One that cannot be read is refused, or with ``damaged`` recorded as such.
+    """
     if not file.exists():
         return None
+    at = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat(timespec="seconds")
     try:
         result = json.loads(file.read_text(encoding="utf-8"))
         if "test_opened" in result:
             return dict(result["test_opened"])
         parts = (result[name] for name in ("model", "dataset", "config", "graph"))
-        at = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat(timespec="seconds")
         return {"by": "train", "at": at, "setting": fingerprint(*parts)}
     except (OSError, ValueError, KeyError, TypeError) as error:
+        if damaged:
+            return {"by": "a file that cannot be read", "at": at, "setting": None}
         raise OutputError(
             f"{file} cannot be read as a result ({type(error).__name__}), so nobody can say whether the "
             "test set was opened; name another folder with --out"

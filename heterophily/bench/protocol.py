@@ -18,7 +18,7 @@ from heterophily.config import Config, ConfigError
 from heterophily.graph import Graph
 from heterophily.graph.graph import GraphError
 from heterophily.models import find_model
-from heterophily.stage import DivergedError, Outcome, Trained
+from heterophily.stage import DivergedError, Outcome, Trained, digest
 from heterophily.training.engine import Watch
 from heterophily.training.runs import Run, train_runs
 from heterophily.training.seal import open_score
@@ -44,15 +44,22 @@ class SplitScore:
     details: Mapping[str, float] = field(default_factory=dict)
     """What else the model found, such as the estimated homophily."""
     seed: int = 0
+    test_last: float | None = None
+    """The test score in the epoch in which training ended; None where that epoch had lost all sense."""
+    nodes: Mapping[str, int] = field(default_factory=dict)
+    """How many nodes the split trains, validates and tests on."""
+    mask: str = ""
+    """Names the split by its content: two results with the same are on the same nodes."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as it stands in result.json."""
-        names = ("split", "validation", "test", "epochs", "seconds", "seed")
+        names = ("split", "validation", "test", "epochs", "seconds", "seed", "test_last")
         row: dict[str, Any] = {name: getattr(self, name) for name in names}
         if self.initial is not None:
             row["initial"] = self.initial.to_json()
             del row["initial"]["split"], row["initial"]["seed"]
-        return row | dict(self.details)
+        where = {"nodes": dict(self.nodes), "mask": self.mask} if self.mask else {}
+        return row | dict(self.details) | where
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,18 +218,23 @@ def _score(graph: Graph, position: int, seed: int, outcome: Outcome) -> SplitSco
                 f"on split {position} of {graph.name} from seed {seed} no epoch gave a finite validation "
                 "loss; lower the learning rate or check the scale of the features"
             )
-        test = open_score(graph, split, trained.logits)
-        values = {"seconds": trained.seconds, "seed": seed} | more
+        test, end = open_score(graph, split, trained.logits), trained.last_logits
+        last = open_score(graph, split, end) if end is not None and bool(end.isfinite().all()) else None
+        values = {"seconds": trained.seconds, "seed": seed, "test_last": last} | more
         return SplitScore(position, trained.validation, test, trained.epochs, **values)
 
-    if outcome.initial is None:
-        return one(outcome.trained, details=outcome.details)
-    return one(
-        outcome.trained,
-        seconds=outcome.initial.seconds + outcome.trained.seconds,
-        initial=one(outcome.initial),
-        details=outcome.details,
-    )
+    masks = dict(split.parts())
+    more: dict[str, Any] = {
+        "details": outcome.details,
+        "nodes": {part: int(mask.sum()) for part, mask in masks.items()},
+        "mask": digest(torch.stack([mask.cpu() for mask in masks.values()])).hex()[:16],
+    }
+    if outcome.initial is not None:
+        more |= {
+            "initial": one(outcome.initial),
+            "seconds": outcome.initial.seconds + outcome.trained.seconds,
+        }
+    return one(outcome.trained, **more)
 
 
 def _position(graph: Graph, key: int | str) -> int:

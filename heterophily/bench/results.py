@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def save(folder: str | os.PathLike[str], evaluation: Evaluation, graph: Graph) -
     return write_files(folder, files)
 
 
-def to_text(content: Mapping[str, Any]) -> str:
+def to_text(content: Mapping[str, Any] | Sequence[Any]) -> str:
     """Return JSON as it is written to files and printed; NaN, which is no JSON, is refused."""
     return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 

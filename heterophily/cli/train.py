@@ -106,7 +106,7 @@ def evaluate(
     folder = out or Path("evaluation") / f"{name}-{found.name}"
 
     def record(config: Config, options: Mapping[str, Any]) -> dict[str, Any]:
-        return opening(folder, found.name, name, config, options, recipe, again)
+        return opening(folder / "result.json", found.name, name, config, options, recipe, again)
 
     run(
         name, found.name, recipe, None, split, seed, seeds, graph_options, device, data, folder, as_json,

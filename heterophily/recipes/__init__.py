@@ -8,14 +8,17 @@ Settings at the top of a file hold for every dataset, a table for the dataset it
     rescale = 0.9
 
 The packaged files lie beside this one; a file of the user's has the same form. Where it says which model it
-is for, ``model = "gcn"`` at its top, it is refused to others.
+is for, ``model = "gcn"`` at its top, it is refused to others. Comments right below the name of a table say
+how its settings were chosen; ``note`` reads them.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +56,28 @@ def recipe(model: str, dataset: str, source: str | os.PathLike[str] = PACKAGED) 
 
 def recipes(model: str, source: str | os.PathLike[str] = PACKAGED) -> dict[str, dict[str, Any]]:
     """Return the settings of a model for every dataset that has a recipe."""
+    return {name: recipe(model, name, source) for name in datasets(model, source)}
+
+
+def datasets(model: str, source: str | os.PathLike[str] = PACKAGED) -> list[str]:
+    """Return the datasets that a model has a recipe for."""
     file = _file(find_model(model).name, source)
-    names = _read(file)[1] if file.exists() else {}
-    return {name: recipe(model, name, source) for name in names}
+    return list(_read(file)[1]) if file.exists() else []
+
+
+def note(model: str, dataset: str, source: str | os.PathLike[str] = PACKAGED) -> str:
+    """Return how the settings of a table were chosen, in the words of its comments.
+
+    They are the comment lines right below the name of the table, or else those at the top of the file.
+    """
+    file = _file(find_model(model).name, source)
+    lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    named = re.compile(rf"""\[\s*(['"]?){re.escape(dataset)}\1\s*\]""")
+    start = next((i + 1 for i, line in enumerate(lines) if named.match(line)), 0)
+    for first in (start, 0):
+        if said := [line.lstrip("# ") for line in takewhile(lambda line: line[:1] == "#", lines[first:])]:
+            return " ".join(said)
+    return ""
 
 
 def model_of(source: str | os.PathLike[str]) -> str | None:

@@ -133,6 +133,7 @@ class Batch:
         self.kept = {name: t.clone() for name, t in (self.params | self.buffers).items()}
         self.kept_state = self.state.select(self.stage.renewed)
         self.kept_logits: Tensor | None = None
+        self.last_logits: Tensor | None = None
         self.ended: dict[int, tuple[float, float, int]] = {}
         self.last, self.run_epochs, self.best = max(s.schedule.epochs for s in stages), 0, -1.0
         self.lingering: set[int] = set()  # rows of runs that are done but still in the batch
@@ -224,7 +225,7 @@ class Batch:
         *flags, score = verdict.news.cpu()  # the one wait
         better, improved, done = (flag.nonzero().flatten() for flag in flags)
         if self.kept_logits is None:
-            self.kept_logits = verdict.logits.clone()
+            self.kept_logits, self.last_logits = verdict.logits.clone(), verdict.logits.clone()
         if len(better):
             self._keep(better, verdict.logits)
             self.best = max(self.best, *score[better].tolist())
@@ -232,6 +233,9 @@ class Batch:
         training = [GONE if row in self.lingering else i for row, i in enumerate(self.ids)]
         self.history.append((training, verdict.figures.clone(), notes))
         self.run_epochs += len(training) - len(self.lingering)
+        if ending := sorted(set(done.tolist()) - self.lingering):
+            assert self.last_logits is not None
+            self.last_logits[[self.ids[row] for row in ending]] = verdict.logits[ending]
         self.lingering = set(done.tolist())
         if len(done) and len(done) >= self.leave * len(self.ids):
             self._let_go()
@@ -273,7 +277,7 @@ class Batch:
         record.keep(rows)
 
     def _results(self, seconds: float) -> list[Trained]:
-        assert self.kept_logits is not None
+        assert self.kept_logits is not None and self.last_logits is not None
         curves = _curves(self.names, self.history, self.stages)
         epochs = [len(c["validation"]) if s.schedule.epochs else 0 for c, s in zip(curves, self.stages)]
         return [
@@ -287,6 +291,7 @@ class Batch:
                 epochs=epochs[i],
                 seconds=seconds * (epochs[i] / sum(epochs) if any(epochs) else 1 / len(epochs)),
                 history=curves[i],
+                last_logits=self.last_logits[i],
             )
             for i, stage in enumerate(self.stages)
         ]

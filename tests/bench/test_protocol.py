@@ -38,6 +38,31 @@ def test_scores_are_those_of_the_predictions_on_each_split(model: str) -> None:
         assert 1 <= score.epochs <= 12 and score.seconds > 0
 
 
+@pytest.mark.parametrize("model", ["mlp", "hdp", "majority"])
+def test_the_last_epoch_is_scored_beside_the_best(model: str) -> None:
+    graph, evaluation = tiny_graph(), evaluated(model)
+    for score, split, outcome in zip(evaluation.splits, graph.splits, evaluation.outcomes):
+        last = outcome.trained.last_logits
+        assert last is not None
+        right = last.argmax(1) == graph.y
+        assert score.test_last == pytest.approx(right[split.test].double().mean().item())
+        history = outcome.trained.history["validation"]
+        assert history[-1] == pytest.approx(right[split.validation].double().mean().item())
+    if model != "majority":
+        assert any(o.trained.best_epoch < o.trained.epochs for o in evaluation.outcomes)
+
+
+def test_a_split_is_named_by_its_nodes_and_says_how_many_they_are() -> None:
+    graph, rows = tiny_graph(), evaluated("mlp").to_json()["splits"]
+    assert len({row["mask"] for row in rows}) == 3
+    for row, split in zip(rows, graph.splits):
+        assert row["nodes"] == {part: int(mask.sum()) for part, mask in split.parts()}
+    again = evaluate(graph, "majority", splits=[2, 0]).to_json()["splits"]
+    assert [row["mask"] for row in again] == [rows[2]["mask"], rows[0]["mask"]]
+    other = evaluate(tiny_graph(seed=1), "majority").to_json()["splits"]
+    assert not {row["mask"] for row in other} & {row["mask"] for row in rows}
+
+
 def test_hdp_tells_its_initial_assignment_and_its_estimate() -> None:
     for score, outcome in zip(evaluated("hdp").splits, evaluated("hdp").outcomes):
         assert score.initial is not None and outcome.initial is not None

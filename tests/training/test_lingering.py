@@ -36,3 +36,4 @@ def test_a_run_that_is_done_keeps_its_result_while_others_train_on(model: str) -
         )  # fmt: skip
         assert one.history.keys() == other.history.keys()
         torch.testing.assert_close(one.logits, other.logits, rtol=0, atol=1e-10)
+        torch.testing.assert_close(one.last_logits, other.last_logits, rtol=0, atol=1e-10)

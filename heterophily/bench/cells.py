@@ -1,0 +1,124 @@
+"""Cells of a results table on disk: one JSON file for each model and dataset, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from heterophily.bench.opening import fingerprint
+from heterophily.bench.results import to_text, write_files
+
+Cell = dict[str, Any]
+"""What ``Evaluation.to_json`` gives, and ``chosen``: how the setting was chosen."""
+
+KEYS = (
+    "model", "dataset", "metric", "splits", "mean", "std", "ddof", "seed", "seeds", "config", "graph",
+    "device", "seconds", "versions", "chosen", "test_opened",
+)  # fmt: skip
+
+
+class CellError(ValueError):
+    """A file that is no sound cell."""
+
+
+def cell_file(folder: str | os.PathLike[str], table: str, dataset: str, model: str) -> Path:
+    """Return where a cell lies: ``folder/table1/texas/gcn.json``."""
+    return Path(folder).expanduser() / table / dataset / f"{model}.json"
+
+
+def write_cell(folder: str | os.PathLike[str], table: str, cell: Mapping[str, Any]) -> Path:
+    """Write a cell to its place."""
+    file = cell_file(folder, table, cell["dataset"], cell["model"])
+    write_files(file.parent, {file.name: to_text(cell)})
+    return file
+
+
+def read_cell(file: Path) -> Cell:
+    """Read a cell and check that it is whole, agrees with itself and lies where it belongs."""
+    try:
+        cell = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CellError(f"{file} cannot be read as JSON ({type(error).__name__})") from None
+    if wrong := complaint(cell):
+        raise CellError(f"{file} is no sound cell: {wrong}")
+    if (file.parent.name, file.stem) != (cell["dataset"], cell["model"]):
+        raise CellError(
+            f"{file} is the cell of {cell['model']} on {cell['dataset']}; it lies in a wrong place"
+        )
+    return cell
+
+
+def complaint(cell: Any) -> str:
+    """Say what is wrong with a cell; nothing if it is sound."""
+    if not isinstance(cell, dict):
+        return "it is no JSON object"
+    if missing := [key for key in KEYS if key not in cell]:
+        return f"it lacks {', '.join(missing)}"
+    try:
+        tests = [float(row["test"]) for row in cell["splits"]]
+        scores = [*tests, *(float(row["validation"]) for row in cell["splits"])]
+        if not (scores and all(0 <= score <= 1 for score in scores)):
+            return "a score is no fraction from 0 to 1, or there is none"
+        if not math.isclose(fmean(tests), cell["mean"], abs_tol=1e-9):
+            return "its mean is not that of its test scores"
+        if any(not row["mask"] or not row["nodes"] for row in cell["splits"]):
+            return "it does not say which nodes its splits have"
+        setting = fingerprint(cell["model"], cell["dataset"], cell["config"], cell["graph"])
+        if setting != cell["test_opened"]["setting"]:
+            return "its settings are not those that the test labels were opened for"
+    except (KeyError, TypeError, ValueError) as error:
+        return f"it is not as results are ({type(error).__name__}: {error})"
+    return ""
+
+
+def read_cells(folder: str | os.PathLike[str], table: str) -> list[Cell]:
+    """Read all cells of a table; one that is not sound is refused with its name."""
+    place = Path(folder).expanduser() / table
+    if not place.is_dir():
+        raise CellError(
+            f"there is no folder {place}; `heterophily reproduce {table}` makes it, and --from names the "
+            "folder above it"
+        )
+    return [read_cell(file) for file in sorted(place.glob("*/*.json"))]
+
+
+def write_bundle(file: str | os.PathLike[str], table: str, cells: Iterable[Cell]) -> Path:
+    """Write many cells as one file."""
+    place = Path(file).expanduser()
+    write_files(place.parent, {place.name: to_text({"table": table, "cells": list(cells)})})
+    return place
+
+
+def read_bundle(file: str | os.PathLike[str], table: str) -> list[Cell]:
+    """Read the cells of a bundle, all of them sound."""
+    try:
+        bundle = json.loads(Path(file).expanduser().read_text(encoding="utf-8"))
+        found, cells = bundle["table"], list(bundle["cells"])
+    except OSError as error:
+        raise CellError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, KeyError, TypeError):
+        raise CellError(f"{file} is no bundle of cells; one is written by --bundle") from None
+    if found != table:
+        raise CellError(f"{file} is a bundle of {found}, not of {table}")
+    for number, cell in enumerate(cells, 1):
+        if wrong := complaint(cell):
+            raise CellError(f"cell {number} of {file} is not sound: {wrong}")
+    return cells
+
+
+def unbundle(file: str | os.PathLike[str], table: str, folder: str | os.PathLike[str]) -> dict[str, int]:
+    """Write the cells of a bundle to their places; return how many were new, other and the same before."""
+    count = {"new": 0, "replaced": 0, "same": 0}
+    for cell in read_bundle(file, table):
+        place = cell_file(folder, table, cell["dataset"], cell["model"])
+        if place.exists() and place.read_text(encoding="utf-8") == to_text(cell):
+            count["same"] += 1
+            continue
+        count["replaced" if place.exists() else "new"] += 1
+        write_cell(folder, table, cell)
+    return count

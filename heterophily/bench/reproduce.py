@@ -1,0 +1,234 @@
+"""Table 1 of the paper, trained from the packaged recipes: cell by cell, resumable, one file each."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import torch
+
+from heterophily.bench.cells import Cell, CellError, cell_file, read_cell, write_bundle, write_cell
+from heterophily.bench.opening import fingerprint, opening
+from heterophily.bench.protocol import evaluate
+from heterophily.bench.published import table_1
+from heterophily.bench.results import OutputError, make_folder
+from heterophily.config import Config, ConfigError
+from heterophily.graph import Graph
+from heterophily.graph.datasets import canonical, load
+from heterophily.models import MODELS, find_model
+from heterophily.recipes import datasets as datasets_with_recipe
+from heterophily.recipes import note, recipe
+from heterophily.training.engine import Watch
+
+TABLE = "table1"
+COLUMNS = ("cornell", "texas", "wisconsin", "chameleon", "actor", "squirrel", "cora", "citeseer", "pubmed")
+"""The nine datasets of the paper, in its order."""
+MORE_COLUMNS = ("cornell-corrected", "chameleon-filtered", "squirrel-filtered", "minesweeper", "tolokers")
+"""Cornell as it should have been, Wikipedia without twins, and two newer graphs."""
+ROWS = tuple(table_1())
+"""The models of the paper's table."""
+RULES = tuple(name for name, model in MODELS.items() if not model.learns)
+"""Rows that cost nothing, and are always there to measure the others by."""
+LIGHT_FIRST = (
+    "mlp", "hdp-init", "gcn", "gpr-gnn", "linkx", "acm-gcn", "acmii-gcn", "acm-gcn-plus", "acmii-gcn-plus",
+    "h2gcn", "mixhop", "glognn", "glognn-plus", "gat", "ggcn", "hdp", "gcnii", "gcnii-star", "ugcn", "wrgat",
+)  # fmt: skip
+"""Models in the order in which a dataset is gone through: whoever stops early has most of the table."""
+
+
+class Setting(NamedTuple):
+    """The setting of a cell and how it was chosen."""
+
+    config: Config
+    by: Literal["recipe", "published", "defaults"]
+    note: str
+
+
+class Step(NamedTuple):
+    """What became of a cell."""
+
+    model: str
+    dataset: str
+    state: Literal["trained", "kept", "failed"]
+    cell: Cell | None = None
+    error: str = ""
+    seconds: float = 0.0
+    number: int = 0
+    """Which of all cells it is, counted from 1."""
+    total: int = 0
+
+
+Following = Callable[[str, int], AbstractContextManager[Watch | None]]
+"""Called with a title and the number of runs: gives a watch of the training."""
+
+
+def setting(model: str, dataset: str) -> Setting:
+    """Return the packaged setting of a model for a dataset, its defaults where there is none.
+
+    An initial assignment without recipes of its own has those of the model it is a part of.
+    """
+    found = MODELS[model]
+    if not found.learns:
+        return Setting(found.config(), "defaults", "a rule that learns nothing")
+    whole = next((other.name for other in MODELS.values() if other.first == model), model)
+    owner = model if datasets_with_recipe(model) else whole
+    named = dataset in datasets_with_recipe(owner)
+    try:
+        given = recipe(owner, dataset)
+    except ConfigError:
+        if named:
+            raise
+        given = {}
+    config = found.config.parse({key: v for key, v in given.items() if key in (found.fields or given)})
+    if not named:
+        rest = "what its recipes have in common" if given else "its default settings"
+        return Setting(config, "defaults", f"{found.title} has no recipe for {dataset}: {rest}")
+    said = note(owner, dataset)
+    # A table of its authors' settings has no note of its own, and the file's head says whose they are.
+    authors = re.match(r"published|[^:]+: the (authors'|settings|defaults)", said)
+    return Setting(config, "published" if authors else "recipe", said)
+
+
+def columns(text: str) -> tuple[str, ...]:
+    """Read the datasets of a table: paper, all, or names with commas between."""
+    return _names(text, COLUMNS, MORE_COLUMNS, canonical)
+
+
+def rows(text: str, always: Sequence[str] = RULES) -> tuple[str, ...]:
+    """Read the models of a table: paper, all, or names with commas between; the rules are always there."""
+    chosen = _names(text, ROWS, tuple(MODELS), lambda name: find_model(name).name)
+    return tuple(name for name in MODELS if name in (*always, *chosen))
+
+
+def _names(
+    text: str, paper: tuple[str, ...], more: tuple[str, ...], known: Callable[[str], str]
+) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for part in (part.strip() for part in text.split(",") if part.strip()):
+        whole = {"paper": paper, "all": (*paper, *more)}.get(part.lower())
+        found |= dict.fromkeys(whole or (known(part),))
+    return tuple(found)
+
+
+def reproduce(
+    datasets: Sequence[str] = COLUMNS,
+    models: Sequence[str] = ROWS,
+    folder: str | os.PathLike[str] = "results",
+    *,
+    seed: int = 0,
+    seeds: int = 1,
+    device: str | torch.device = "cpu",
+    data: str | os.PathLike[str] | None = None,
+    bundle: str | os.PathLike[str] | None = None,
+    tell: Callable[[Step], None] = lambda step: None,
+    follow: Following = lambda title, runs: nullcontext(None),
+    read: Callable[[str], Graph] | None = None,
+) -> list[Step]:
+    """Train every model with its packaged recipe on all splits of every dataset; say what became of each.
+
+    A cell is written to ``folder/table1/DATASET/MODEL.json`` as soon as its training is over. One that is
+    there, is sound and has the same setting, seed and seeds is kept. One that fails is told and the others
+    go on. The test labels are opened once per cell, and the cell records it. ``bundle`` names a file with all
+    the cells asked for, written after each. ``tell`` hears of each cell, ``follow`` gives what watches a
+    training, ``read`` gives the graph of a name, by default ``load``.
+    """
+    if read is None:
+        datasets, read = [canonical(name) for name in datasets], lambda name: load(name, data)
+    wanted = {find_model(name).name for name in models} | set(RULES)
+    order = [name for name in (*RULES, *LIGHT_FIRST) if name in wanted]
+    order += [name for name in MODELS if name in wanted and name not in order]
+    make_folder(folder)
+    steps: list[Step] = []
+    total = len(order) * len(datasets)
+
+    def attempt(model: str, dataset: str, graph: Callable[[], Graph]) -> Step:
+        chosen = setting(model, dataset)
+        if (kept := _kept(folder, model, dataset, chosen.config, seed, seeds)) is not None:
+            return Step(model, dataset, "kept", kept)
+        runs = len(graph().splits) * seeds
+        with follow(f"{len(steps) + 1}/{total} · {dataset} · {MODELS[model].title}", runs) as watch:
+            cell = _train(folder, graph(), model, dataset, chosen, seed, seeds, device, watch)
+        return Step(model, dataset, "trained", cell)
+
+    for dataset in datasets:
+        graph = _once(read, dataset, device)
+        for model in order:
+            start = time.perf_counter()
+            try:
+                step = attempt(model, dataset, graph)
+            except OutputError:
+                raise  # where nothing can be written there is no use in going on
+            except Exception as error:  # one cell that fails must not cost the others
+                step = Step(model, dataset, "failed", error=reason(error))
+                if torch.cuda.is_available():
+                    torch.cuda.empty_cache()
+            step = step._replace(number=len(steps) + 1, total=total, seconds=time.perf_counter() - start)
+            steps.append(step)
+            if bundle is not None and (step.state == "trained" or step.number == total):
+                write_bundle(bundle, TABLE, (s.cell for s in steps if s.cell is not None))
+            tell(step)
+    return steps
+
+
+def _once(read: Callable[[str], Graph], name: str, device: str | torch.device) -> Callable[[], Graph]:
+    """Read a graph when it is first asked for; what went wrong then is said again, not tried again."""
+    found: list[Graph | Exception] = []
+
+    def graph() -> Graph:
+        if not found:
+            try:
+                found.append(read(name).to(device))
+            except Exception as error:
+                found.append(error)
+        if isinstance(found[0], Exception):
+            raise found[0]
+        return found[0]
+
+    return graph
+
+
+def _kept(
+    folder: str | os.PathLike[str], model: str, dataset: str, config: Config, seed: int, seeds: int
+) -> Cell | None:
+    """Return the cell that is there, if it is sound and of the same setting."""
+    try:
+        cell = read_cell(cell_file(folder, TABLE, dataset, model))
+    except CellError:
+        return None
+    same = cell["test_opened"]["setting"] == fingerprint(model, dataset, config.to_dict(), {})
+    return cell if same and (cell["seed"], cell["seeds"]) == (seed, seeds) else None
+
+
+def _train(
+    folder: str | os.PathLike[str],
+    graph: Graph,
+    model: str,
+    dataset: str,
+    chosen: Setting,
+    seed: int,
+    seeds: int,
+    device: str | torch.device,
+    watch: Watch | None,
+) -> Cell:
+    """Train a cell on all splits, open the test labels, and write it to its place."""
+    result = evaluate(graph, model, chosen.config, None, seed, device, watch, seeds)
+    file = cell_file(folder, TABLE, dataset, model)
+    opened = opening(file, model, dataset, chosen.config, {}, chosen.by, again=True, by="reproduce")
+    cell = replace(result, opened=opened).to_json()
+    cell |= {"dataset": dataset, "chosen": {"by": chosen.by, "note": chosen.note}}
+    write_cell(folder, TABLE, cell)
+    return cell
+
+
+def reason(error: Exception) -> str:
+    """Say in a line why a cell failed."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, MemoryError) or "out of memory" in text:
+        return "out of memory"
+    ours = type(error).__module__.partition(".")[0] == "heterophily"
+    return (text if ours else f"{type(error).__name__}: {text}")[:400]

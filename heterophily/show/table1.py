@@ -1,0 +1,125 @@
+"""Table 1 for people: percentages, as the paper has them, with the paper's own below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from heterophily.bench.reproduce import Step
+from heterophily.bench.table1 import READINGS, Entry, Table1, table1
+from heterophily.graph.datasets import DATASETS
+from heterophily.models import MODELS
+from heterophily.show.grids import Grid, Piece
+from heterophily.show.progress import clock
+from heterophily.show.tables import METRICS
+
+CHOSEN = {"defaults": "ᵈ", "published": "ᵖ", "recipe": ""}
+"""A mark where the setting was not searched here."""
+
+
+def title(dataset: str) -> str:
+    """Return what a dataset is called at the head of a column."""
+    return DATASETS[dataset].title if dataset in DATASETS else dataset
+
+
+def ours(entry: Entry) -> str:
+    """Return our mean and standard deviation, as 86.49 ± 4.32."""
+    return f"{100 * entry.mean:.2f}" + ("" if entry.std is None else f" ± {100 * entry.std:.2f}")
+
+
+def paper(entry: Entry) -> str:
+    """Return the paper's number and how far ours is from it, as 88.38 -1.89 -1.4; nothing without one."""
+    if entry.paper is None or entry.difference is None:
+        return ""
+    errors = "" if entry.standard_errors is None else f" {signed(entry.standard_errors, 1)}"
+    return f"{100 * entry.paper:.2f} {signed(100 * entry.difference, 2)}{errors}"
+
+
+def signed(number: float, digits: int) -> str:
+    """Return a number with its sign, a true minus, and none for what is rounded to zero."""
+    text = f"{number:+.{digits}f}"
+    return text[1:] if float(text) == 0 else text.replace("-", "−")
+
+
+def legend(table: Table1) -> str:
+    """Say how the table is to be read."""
+    counts = sorted({len(entry.scores) for entry in table.entries})
+    seeds = sorted({entry.seeds for entry in table.entries})
+    splits = " or ".join(map(str, counts))
+    words = f"Mean ± standard deviation (ddof 1) of the test score in % over {splits} splits"
+    if seeds != [1]:
+        words += f", each the mean of {' or '.join(map(str, seeds))} seeds"
+    other = {
+        title(e.dataset): METRICS[e.metric] for e in table.entries if METRICS[e.metric] != METRICS["accuracy"]
+    }
+    words += ": accuracy" + "".join(f", {metric} on {name}" for name, metric in other.items()) + "."
+    words += (
+        " Each split is scored at the epoch that is best on validation. Below it the paper's number, where "
+        "there is one, and ours less the paper's: in points, and in standard errors of our mean (std / "
+        "√splits)."
+        " In every column the best is bold and the second best underlined."
+    )
+    marks = {
+        "ᵈ": "the model's default settings, not searched on this dataset",
+        "ᵖ": "settings that others published",
+    }
+    used = {CHOSEN[e.chosen] for e in table.entries if MODELS[e.model].learns}
+    words += "".join(f" {mark}: {said}." for mark, said in marks.items() if mark in used)
+    if any("initial" in entry.others for entry in table.entries):
+        said = "; ".join(f"… {name}: {meaning}" for name, (meaning, _) in READINGS.items())
+        words += f" Other readings of the paper, from the same runs, {said}."
+    return words
+
+
+def mark(entry: Entry) -> str:
+    """Return the mark of a setting that was not searched here; a rule has none to search."""
+    return CHOSEN[entry.chosen] if MODELS[entry.model].learns else ""
+
+
+def step_line(step: Step) -> str:
+    """Say in a line what became of a cell; nothing of one that was there before."""
+    if step.state == "kept":
+        return ""
+    head = f"{step.number}/{step.total} · {step.dataset} · {MODELS[step.model].title}"
+    if step.cell is None:
+        return f"{head} · failed: {step.error}"
+    (entry,) = table1([step.cell]).entries
+    beside = "" if entry.paper is None else f" (paper {100 * entry.paper:.2f})"
+    return f"{head} · {ours(entry)}{beside} · {clock(step.seconds)}"
+
+
+def grid(table: Table1) -> Grid:
+    """Return Table 1 as a grid, ready to be written in any form."""
+    return Grid(
+        heading="Table 1, reproduced",
+        heads=[title(dataset) for dataset in table.datasets],
+        rows=[(name, [piece(entry) for entry in entries]) for name, entries in _rows(table)],
+        legend=legend(table),
+        loud="A difference of more than one standard error is red. Point at a number to see how its setting "
+        "was chosen.",
+    )
+
+
+def _rows(table: Table1) -> Iterator[tuple[str, list[Entry | None]]]:
+    """Yield the rows with their names; a model with an initial assignment has one for each other reading."""
+    for model in table.models:
+        entries = [table.find(model, dataset) for dataset in table.datasets]
+        yield MODELS[model].title, entries
+        if any(entry and "initial" in entry.others for entry in entries):
+            for reading in READINGS:
+                yield f"… {reading}", [entry and entry.read(reading) for entry in entries]
+
+
+def piece(entry: Entry | None) -> Piece:
+    """Return a cell of the table; a missing one is blank."""
+    if entry is None:
+        return Piece()
+    number, _, spread = ours(entry).partition(" ")
+    return Piece(
+        number=number,
+        spread=f" {spread}" if spread else "",
+        below=paper(entry),
+        place=entry.place,
+        mark=mark(entry),
+        hint=f"{entry.chosen}: {entry.note}",
+        loud=entry.standard_errors is not None and abs(entry.standard_errors) > 1,
+    )

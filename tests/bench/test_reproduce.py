@@ -1,0 +1,250 @@
+"""The paper's table is trained cell by cell: once each, resumably, and what fails does not stop the rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heterophily import MODELS
+from heterophily.bench import reproduce as bench
+from heterophily.bench.cells import CellError, cell_file, read_cell, read_cells, unbundle
+from heterophily.bench.published import table_1
+from heterophily.bench.reproduce import Step, columns, rows, setting
+from heterophily.bench.results import OutputError
+from heterophily.config import ConfigError
+from heterophily.graph import Graph
+from heterophily.graph.datasets import DATASETS
+from heterophily.graph.graph import GraphError
+from heterophily.recipes import note
+from tests.tiny import tiny_graph
+
+SMALL = "epoch = 5\nhidden_dim = 8\n"
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of recipes of our own, for a dataset called tiny."""
+    folder = tmp_path / "recipes"
+    folder.mkdir()
+    monkeypatch.setattr("heterophily.recipes.HERE", folder)
+    (folder / "mlp.toml").write_text(f"# MLP: mine.\n[tiny]\n# mean validation accuracy 50.00\n{SMALL}")
+    (folder / "gcn.toml").write_text(f"# GCN: the settings of others.\n[tiny]\n{SMALL}")
+    return folder
+
+
+def tiny(name: str) -> Graph:
+    return tiny_graph()
+
+
+def run(folder: Path, models: tuple[str, ...] = ("mlp", "gcn"), **more: Any) -> dict[str, Step]:
+    steps = bench.reproduce(["tiny"], models, folder / "results", **({"read": tiny} | more))
+    return {step.model: step for step in steps}
+
+
+def states(steps: dict[str, Step]) -> dict[str, str]:
+    return {name: step.state for name, step in steps.items()}
+
+
+# What is trained
+
+
+def test_every_cell_is_a_file_that_says_all_about_itself(tmp_path: Path, kitchen: Path) -> None:
+    run(tmp_path, seeds=2)
+    cell = read_cell(tmp_path / "results" / "table1" / "tiny" / "mlp.json")
+    assert cell["config"] == MODELS["mlp"].config.parse({"epoch": 5, "hidden_dim": 8}).to_dict()
+    assert cell["chosen"] == {"by": "recipe", "note": "mean validation accuracy 50.00"}
+    assert (cell["seed"], cell["seeds"], cell["device"], cell["ddof"]) == (0, 2, "cpu", 1)
+    assert len(cell["splits"]) == 3 * 2 and set(cell["versions"]) >= {"heterophily", "torch"}
+    for row in cell["splits"]:
+        assert {"split", "seed", "validation", "test", "test_last", "seconds", "nodes", "mask"} <= set(row)
+    assert cell["test_opened"]["by"] == "reproduce" and "again" not in cell["test_opened"]
+
+
+def test_the_rules_are_always_there_and_light_models_come_first(tmp_path: Path, kitchen: Path) -> None:
+    assert list(run(tmp_path, ("gcn", "mlp"))) == ["majority", "twin-copy", "mlp", "gcn"]
+    assert set(bench.LIGHT_FIRST) | set(bench.RULES) == set(MODELS)
+
+
+def test_the_table_is_the_paper_s_by_default_and_more_on_request() -> None:
+    assert set(columns("paper")) == set(table_1()["hdp"]) and len(columns("paper")) == 9
+    assert set(columns("all")) >= {"cornell-corrected", "squirrel-filtered", "tolokers", *columns("paper")}
+    assert set(columns("all")) <= set(DATASETS)
+    assert set(rows("paper")) == {*table_1(), "majority", "twin-copy"}
+    assert rows("all") == tuple(MODELS)
+    assert rows("HDP, mlp") == ("majority", "twin-copy", "mlp", "hdp")
+    assert columns("Texas, paper")[0] == "texas" and len(columns("Texas, paper")) == 9
+    with pytest.raises(GraphError, match="no dataset 'txas'; did you mean 'texas'"):
+        columns("txas")
+    with pytest.raises(ConfigError, match="no model 'hpd'"):
+        rows("hpd")
+
+
+def test_a_setting_says_how_it_was_chosen(kitchen: Path) -> None:
+    assert setting("mlp", "tiny")[1:] == ("recipe", "mean validation accuracy 50.00")
+    assert setting("gcn", "tiny")[1:] == ("published", "GCN: the settings of others.")
+    assert setting("gat", "tiny").by == "defaults" and setting("gat", "tiny").config == MODELS["gat"].config()
+    assert setting("majority", "tiny").by == "defaults"
+    (kitchen / "gat.toml").write_text("heads = 2\n[texas]\nheads = 4\n")
+    shared = setting("gat", "tiny")
+    assert shared.by == "defaults" and shared.config.to_dict()["heads"] == 2
+    assert shared.note == "GAT has no recipe for tiny: what its recipes have in common"
+    assert note("mlp", "elsewhere") == "MLP: mine." and note("linkx", "tiny") == ""
+
+
+def test_the_initial_assignment_has_the_recipe_of_hdp_as_far_as_it_reads_it(kitchen: Path) -> None:
+    (kitchen / "hdp.toml").write_text("[tiny]\nhops = 3\nepoch_init = 7\ntemperature = 0.2\n")
+    config = setting("hdp-init", "tiny").config.to_dict()
+    assert (config["hops"], config["epoch_init"]) == (3, 7)
+    assert config["temperature"] == MODELS["hdp-init"].config().to_dict()["temperature"]
+
+
+@pytest.mark.parametrize("model", table_1())
+def test_every_packaged_setting_can_be_read(model: str) -> None:
+    for dataset in columns("all"):
+        assert setting(model, dataset).note
+
+
+# What is kept
+
+
+def test_a_finished_cell_is_not_trained_again(tmp_path: Path, kitchen: Path) -> None:
+    first = run(tmp_path)
+    assert set(states(first).values()) == {"trained"}
+    again = run(tmp_path, read=lambda name: pytest.fail("the graph was read for nothing"))
+    assert set(states(again).values()) == {"kept"}
+    assert again["mlp"].cell == json.loads(json.dumps(first["mlp"].cell))
+
+
+def test_a_changed_recipe_other_seeds_or_a_damaged_file_are_trained_again(
+    tmp_path: Path, kitchen: Path
+) -> None:
+    before = run(tmp_path)["mlp"].cell
+    assert before is not None
+    (kitchen / "mlp.toml").write_text(f"[tiny]\n{SMALL}dropout = 0.3\n")
+    changed = run(tmp_path)
+    assert states(changed)["mlp"] == "trained" and states(changed)["gcn"] == "kept"
+    assert changed["mlp"].cell is not None
+    opened = changed["mlp"].cell["test_opened"]  # a second look at the test labels is on record
+    assert opened["again"] and opened["earlier"][0]["setting"] == before["test_opened"]["setting"]
+
+    file = cell_file(tmp_path / "results", "table1", "tiny", "gcn")
+    file.write_text(file.read_text()[:-100])
+    assert states(run(tmp_path)) == {
+        "majority": "kept", "twin-copy": "kept", "mlp": "kept", "gcn": "trained",
+    }  # fmt: skip
+    assert "cannot be read" in read_cell(file)["test_opened"]["earlier"][0]["by"]
+    assert set(states(run(tmp_path, seed=1)).values()) == {"trained"}
+
+
+def test_a_stop_costs_no_finished_cell(tmp_path: Path, kitchen: Path) -> None:
+    def stop(step: Step) -> None:
+        if step.model == "mlp":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, tell=stop)
+    assert states(run(tmp_path)) == {
+        "majority": "kept", "twin-copy": "kept", "mlp": "kept", "gcn": "trained",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        ({"mean": 0.99}, "its mean is not that of its test scores"),
+        ({"config": {}}, "not those that the test labels were opened for"),
+        ({"splits": []}, "or there is none"),
+        ({"model": "gcn"}, "not those that the test labels were opened for"),
+        ({"chosen": None, "test_opened": None}, "not as results are"),
+    ],
+)
+def test_a_cell_that_was_meddled_with_is_refused(
+    tmp_path: Path, kitchen: Path, change: dict[str, Any], sentence: str
+) -> None:
+    run(tmp_path, ("mlp",))
+    file = cell_file(tmp_path / "results", "table1", "tiny", "mlp")
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(CellError, match=sentence):
+        read_cells(tmp_path / "results", "table1")
+
+
+def test_a_cell_in_a_wrong_place_is_refused(tmp_path: Path, kitchen: Path) -> None:
+    run(tmp_path, ("mlp",))
+    file = cell_file(tmp_path / "results", "table1", "tiny", "mlp")
+    file.rename(file.with_name("gat.json"))
+    with pytest.raises(CellError, match="is the cell of mlp on tiny; it lies in a wrong place"):
+        read_cells(tmp_path / "results", "table1")
+
+
+# What fails
+
+
+def test_a_cell_that_fails_does_not_cost_the_others(tmp_path: Path, kitchen: Path) -> None:
+    (kitchen / "mlp.toml").write_text(f"[tiny]\n{SMALL}learning_rate = 1e30\n")
+    (kitchen / "gat.toml").write_text("[tiny]\nlearning_speed = 1\n")
+    found = run(tmp_path, ("mlp", "gat", "gcn"))
+    assert states(found) == {
+        "majority": "trained", "twin-copy": "trained", "mlp": "failed", "gat": "failed", "gcn": "trained",
+    }  # fmt: skip
+    assert "no epoch gave a finite validation loss" in found["mlp"].error
+    assert "has no field 'learning_speed'" in found["gat"].error
+    assert not cell_file(tmp_path / "results", "table1", "tiny", "mlp").exists()
+
+
+def test_a_graph_that_cannot_be_read_fails_its_cells_and_is_tried_once(tmp_path: Path, kitchen: Path) -> None:
+    asked = []
+
+    def read(name: str) -> Graph:
+        asked.append(name)
+        if name == "gone":
+            raise GraphError("gone is not on this machine")
+        return tiny_graph()
+
+    steps = bench.reproduce(["gone", "tiny"], ["mlp"], tmp_path / "results", read=read)
+    assert [step.state for step in steps] == ["failed"] * 3 + ["trained"] * 3
+    assert {step.error for step in steps[:3]} == {"gone is not on this machine"}
+    assert asked == ["gone", "tiny"]
+
+
+def test_where_nothing_can_be_written_it_stops_before_training(tmp_path: Path, kitchen: Path) -> None:
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(OutputError, match="cannot write to the folder"):
+        run(tmp_path, read=lambda name: pytest.fail("trained for nothing"))
+
+
+def test_out_of_memory_is_said_in_three_words() -> None:
+    assert bench.reason(RuntimeError("CUDA out of memory. Tried to allocate 3 GiB ...")) == "out of memory"
+    assert bench.reason(MemoryError()) == "out of memory"
+    assert bench.reason(IndexError("7")) == "IndexError: 7"
+
+
+# One file for all
+
+
+def test_a_bundle_holds_every_cell_and_is_unpacked_to_the_same_files(tmp_path: Path, kitchen: Path) -> None:
+    run(tmp_path, bundle=tmp_path / "all.json")
+    kept = tmp_path / "kept.json"
+    run(tmp_path, bundle=kept)  # nothing is trained, and it is whole all the same
+    assert kept.read_text() == (tmp_path / "all.json").read_text()
+    assert unbundle(kept, "table1", tmp_path / "other") == {"new": 4, "replaced": 0, "same": 0}
+    for file in (tmp_path / "results").rglob("*.json"):
+        assert file.read_bytes() == (tmp_path / "other" / file.relative_to(tmp_path / "results")).read_bytes()
+    assert unbundle(kept, "table1", tmp_path / "other") == {"new": 0, "replaced": 0, "same": 4}
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("[]", "is no bundle of cells; one is written by --bundle"),
+        ('{"table": "table3", "cells": []}', "is a bundle of table3, not of table1"),
+        ('{"table": "table1", "cells": [{}]}', "cell 1 of .* is not sound: it lacks model"),
+    ],
+)
+def test_a_bundle_that_is_none_writes_nothing(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "b.json").write_text(text)
+    with pytest.raises(CellError, match=sentence):
+        unbundle(tmp_path / "b.json", "table1", tmp_path / "results")
+    assert not (tmp_path / "results").exists()
