@@ -1,14 +1,16 @@
-"""Write the packaged recipes from the searches in results/.
+"""Take in what `tune_cells.py` found, and write the packaged recipes from all that was tuned.
 
-    python benchmarks/write_recipes.py
+    python benchmarks/write_recipes.py [FILE ...]
 
-HDP's file is written anew. A baseline's keeps the tables of datasets that were not searched, which hold what
-its authors published.
+A cell of FILE takes its place in results/tuning/MODEL.json if its validation score is higher than that of the
+one there. HDP's recipes are all written anew; a baseline's keep the tables of datasets that were not tuned,
+which hold what its authors published.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,16 +19,17 @@ from heterophily import MODELS
 from heterophily.graph.datasets import DATASETS
 from heterophily.recipes import HERE, recipes
 
-RESULTS = Path(__file__).parent.parent / "results"
+TUNED = Path(__file__).parent.parent / "results" / "tuning"
 HDP = """\
 # HDP: settings per dataset, chosen on validation accuracy alone. Fields are those of HDPConfig; what a
 # table leaves out has its default. Used by `heterophily train DATASET --recipe paper` and by
-# HDPClassifier.from_recipe("DATASET"). Written by benchmarks/write_recipes.py from results/search-*.json.
+# HDPClassifier.from_recipe("DATASET"). Written by benchmarks/write_recipes.py from results/tuning.
 """
 SEARCHED = """\
 
-# Tables with a validation accuracy were searched (benchmarks/baselines.py, results/search-baselines.json).
+# Tables with a validation accuracy were tuned (benchmarks/tune_cells.py, results/tuning).
 """
+OLD = "# Tables with a validation accuracy were searched"
 
 
 def toml(value: object) -> str:
@@ -40,17 +43,20 @@ def table(dataset: str, note: str, settings: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(f"{name} = {toml(value)}" for name, value in settings.items())]) + "\n"
 
 
-def hdp() -> str:
-    """Turn every search of HDP's into a table."""
+def note(row: Mapping[str, Any]) -> str:
+    """Say how a setting was found."""
+    where = "ten splits" if row["splits"] == 10 else f"{row['splits']} splits"
+    effort = f", best of {row['trials']} settings" if "trials" in row else ""
+    return f"mean validation accuracy {100 * row['validation']:.2f} on {where}{effort}"
+
+
+def hdp(rows: list[dict[str, Any]]) -> str:
+    """Turn every study of HDP's into a table."""
     tables = []
-    for path in sorted(RESULTS.glob("search-*.json")):
-        found = json.loads(path.read_text())
-        if isinstance(found, list):
-            continue  # the baselines'
-        validation = 100 * sum(found["validation"]) / len(found["validation"])
-        config = MODELS["hdp"].config.parse(found["config"])
+    for row in sorted(rows, key=lambda row: list(DATASETS).index(row["dataset"])):
+        config = MODELS["hdp"].config.parse(row["config"])
         config = config.replace(rescale=round(config.to_dict()["rescale"], 4))
-        tables.append(table(found["dataset"], f"mean validation accuracy {validation:.2f}", config.changes()))
+        tables.append(table(row["dataset"], note(row), config.changes()))
     return HDP + "\n" + "\n".join(tables)
 
 
@@ -61,17 +67,14 @@ def baseline(model: str, rows: list[dict[str, Any]]) -> str:
     if file.exists():
         text = file.read_text(encoding="utf-8")
         head = [line for line in text.partition("\n[")[0].splitlines() if line.startswith("#")]
+        head = [line for line in head if not line.startswith(OLD)]
         for part in text.split("\n[")[1:]:
             name, _, rest = part.partition("]\n")
             notes[name] = "".join(line[2:] for line in rest.splitlines()[:1] if line.startswith("# "))
     settings = {name: kind.parse(found).changes() for name, found in recipes(model).items()}
     for row in rows:
         settings[row["dataset"]] = kind.parse(row["config"]).changes()
-        where = "ten splits" if row["splits"] == 10 else f"{row['splits']} splits"
-        notes[row["dataset"]] = (
-            f"mean validation accuracy {100 * row['validation']:.2f} on {where}, "
-            f"best of {row['proposals'] + 1} settings"
-        )
+        notes[row["dataset"]] = note(row)
     order = [name for name in DATASETS if name in settings]
     opening = "\n".join(head)
     said = SEARCHED if SEARCHED.strip() not in opening else "\n"
@@ -79,13 +82,25 @@ def baseline(model: str, rows: list[dict[str, Any]]) -> str:
     return opening + said + "\n" + "\n".join(tables)
 
 
+def take_in(file: str) -> None:
+    """Let the cells of a file take their places."""
+    for row in json.loads(Path(file).read_text()):
+        place = TUNED / f"{row['model']}.json"
+        rows = json.loads(place.read_text()) if place.exists() else []
+        before = next((other for other in rows if other["dataset"] == row["dataset"]), None)
+        if before is None or before["validation"] < row["validation"]:
+            rows = [other for other in rows if other is not before] + [row]
+            place.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+
+
 def main() -> None:
-    """Write every file that a search has something for."""
-    (HERE / "hdp.toml").write_text(hdp(), encoding="utf-8")
-    rows = json.loads((RESULTS / "search-baselines.json").read_text())
-    for model in {row["model"] for row in rows}:
-        own = [row for row in rows if row["model"] == model]
-        (HERE / f"{model}.toml").write_text(baseline(model, own), encoding="utf-8")
+    """Take in the files named, then write every recipe."""
+    for file in sys.argv[1:]:
+        take_in(file)
+    for place in sorted(TUNED.glob("*.json")):
+        rows, model = json.loads(place.read_text()), place.stem
+        text = hdp(rows) if model == "hdp" else baseline(model, rows)
+        (HERE / f"{model}.toml").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

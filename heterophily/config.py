@@ -105,8 +105,17 @@ def types(config: type[Config]) -> dict[str, Any]:
     """Return the bare type of every field."""
     return {
         name: get_args(hint)[0] if get_origin(hint) is Annotated else hint
-        for name, hint in typing.get_type_hints(config, include_extras=True).items()
+        for name, hint in _hints(config).items()
     }
+
+
+def _hints(config: type[Config]) -> dict[str, Any]:
+    if config not in _KNOWN:
+        _KNOWN[config] = typing.get_type_hints(config, include_extras=True)
+    return _KNOWN[config]
+
+
+_KNOWN: dict[type[Config], dict[str, Any]] = {}  # finding them out takes milliseconds
 
 
 def space(config: type[Config]) -> dict[str, Range]:
@@ -115,7 +124,7 @@ def space(config: type[Config]) -> dict[str, Range]:
 
 
 def _notes(config: type[Config], kind: Any) -> Iterator[tuple[str, Any]]:
-    for name, hint in typing.get_type_hints(config, include_extras=True).items():
+    for name, hint in _hints(config).items():
         for note in hint.__metadata__ if get_origin(hint) is Annotated else ():
             if isinstance(note, kind):
                 yield name, note

@@ -70,9 +70,11 @@ class Dropout(nn.Module):
 
     def forward(self, h: Features) -> Any:
         """Zero entries with probability p while training and scale the rest by 1 / (1 - p)."""
-        if not (self.training and self.active):
+        if not self.training:
             return h
         self.key.add_(1)
+        if not self.active:
+            return h
         if isinstance(h, SparseMatrix):
             return h._replace(val=self._drop(h.val))
         return self._drop(h)
@@ -80,9 +82,6 @@ class Dropout(nn.Module):
     def _drop(self, h: Tensor) -> Tensor:
         gone: Tensor = _Dropped.apply(self.key, self.p, h.shape)  # type: ignore[no-untyped-call]
         return h.masked_fill(gone, 0).mul_(1 / (1 - self.p))
-
-    def extra_repr(self) -> str:
-        return f"active={self.active}"
 
 
 class MLP(nn.Module):

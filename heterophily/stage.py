@@ -7,11 +7,12 @@ its paper, while whoever drives the generators is free to train one stage or hun
 
 from __future__ import annotations
 
+import copy
 import hashlib
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +21,8 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from heterophily.graph import Graph, Split
 from heterophily.sparse import Features, features, row_normalized
+
+M = TypeVar("M", bound=nn.Module)
 
 
 class DivergedError(ValueError):
@@ -158,12 +161,20 @@ def digest(mask: Tensor) -> bytes:
     return hashlib.blake2b(mask.cpu().numpy().tobytes(), digest_size=16).digest()
 
 
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Draw weights and random states from ``seed``, and leave torch's own generator as it was."""
+def drawn(seed: int, make: Callable[..., M], *args: Any, **more: Any) -> M:
+    """Return ``make(...)``, drawn from ``seed``, and leave torch's own generator as it was.
+
+    The runs of a setting on several splits begin with equal modules: of equal calls in a row only the first
+    draws, and the others copy.
+    """
+    return copy.deepcopy(_drawn(seed, make, args, tuple(more.items())))
+
+
+@lru_cache(maxsize=1)
+def _drawn(seed: int, make: Callable[..., M], args: tuple[Any, ...], more: tuple[Any, ...]) -> M:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        yield
+        return make(*args, **dict(more))
 
 
 _PREPARED = _Memory()

@@ -15,7 +15,7 @@ from heterophily.config import types
 from heterophily.graph import Graph
 from heterophily.layers import MLP
 from heterophily.models import MODELS
-from heterophily.stage import Outcome, Trained, seeded
+from heterophily.stage import Outcome, Trained, drawn
 from heterophily.training.runs import Run, train_runs
 from tests.tiny import LEARNERS, stages, tiny_config, tiny_graph
 
@@ -246,8 +246,7 @@ def test_sparse_features_give_what_dense_ones_give(model: str) -> None:
 def test_the_engine_is_a_plain_loop_with_torch_s_adam(split: int, seed: int) -> None:
     graph, config = tiny_graph(), tiny_config("mlp", dropout=0.3, learning_rate=0.03, patience=5, epoch=40)
     masks = graph.split(split)
-    with seeded(seed):
-        module = MLP([graph.num_features], 8, 3, 0.3, 0.3).double()
+    module = drawn(seed, MLP, (graph.num_features,), 8, 3, 0.3, 0.3).double()
     optimizer = torch.optim.Adam(module.parameters(), lr=0.03, weight_decay=config.weight_decay)  # type: ignore[attr-defined]
     x, y = graph.x.double(), graph.y
     losses, best, wait, kept = [], (-1.0, 0.0), 0, torch.empty(0)

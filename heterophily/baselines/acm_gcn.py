@@ -26,7 +26,7 @@ from heterophily.config import Choice, Count, Rate, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import Dropout
 from heterophily.sparse import Features, SparseMatrix, multiply
-from heterophily.stage import Procedure, node_features, seeded
+from heterophily.stage import Procedure, drawn, node_features
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -140,10 +140,16 @@ def acm_gcn(graph: Graph, split: Split, config: ACMGCNConfig, seed: int) -> Proc
     """Train ACM-GCN, or the variant that the config says, with cross-entropy."""
     x = node_features(graph, config.feature_norm)
     nodes = graph.num_nodes if config.structure else 0
-    with seeded(seed):
-        module = ACMGCN(
-            graph.num_features, config.hidden_dim, graph.num_classes, config.dropout, config.inner, nodes
-        )
+    module = drawn(
+        seed,
+        ACMGCN,
+        graph.num_features,
+        config.hidden_dim,
+        graph.num_classes,
+        config.dropout,
+        config.inner,
+        nodes,
+    )
     edges = (adjacency(graph, loops="given"),) if config.structure else ()
     name = f"ACM{'II' * config.inner}-GCN{'+' * config.structure}"
     return supervised(module, (x, adjacency(graph, "walk"), *edges), graph, split, config, name)

@@ -21,7 +21,7 @@ from heterophily.config import Choice, Count, Rate, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import Dropout, GraphAttention
 from heterophily.sparse import Features, Pattern
-from heterophily.stage import Procedure, node_features, seeded
+from heterophily.stage import Procedure, drawn, node_features
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -66,14 +66,15 @@ class GAT(nn.Module):
 def gat(graph: Graph, split: Split, config: GATConfig, seed: int) -> Procedure:
     """Train a GAT with cross-entropy."""
     x = node_features(graph, config.feature_norm)
-    with seeded(seed):
-        module = GAT(
-            graph.num_features,
-            config.hidden_dim,
-            config.heads,
-            graph.num_classes,
-            config.dropout,
-            config.elu_logits,
-        )
+    module = drawn(
+        seed,
+        GAT,
+        graph.num_features,
+        config.hidden_dim,
+        config.heads,
+        graph.num_classes,
+        config.dropout,
+        config.elu_logits,
+    )
     neighbors = pattern(graph, directed=config.directed)
     return supervised(module, (x, neighbors), graph, split, config, "GAT")

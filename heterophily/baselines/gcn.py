@@ -21,7 +21,7 @@ from heterophily.config import Choice, Count, Rate, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import Dropout
 from heterophily.sparse import Features, SparseMatrix, multiply
-from heterophily.stage import Procedure, node_features, seeded
+from heterophily.stage import Procedure, drawn, node_features
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -73,7 +73,6 @@ class GCN(nn.Module):
 def gcn(graph: Graph, split: Split, config: GCNConfig, seed: int) -> Procedure:
     """Train a GCN with cross-entropy."""
     x = node_features(graph, config.feature_norm)
-    with seeded(seed):
-        module = GCN(graph.num_features, config.hidden_dim, graph.num_classes, config.dropout)
+    module = drawn(seed, GCN, graph.num_features, config.hidden_dim, graph.num_classes, config.dropout)
     p = adjacency(graph, "symmetric", directed=config.directed)
     return supervised(module, (x, p), graph, split, config, "GCN")

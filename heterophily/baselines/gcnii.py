@@ -24,7 +24,7 @@ from heterophily.config import Choice, Count, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import Dropout, FeatureLinear
 from heterophily.sparse import Features, SparseMatrix, multiply
-from heterophily.stage import Procedure, node_features, seeded
+from heterophily.stage import Procedure, drawn, node_features
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -107,16 +107,17 @@ class GCNII(nn.Module):
 def gcnii(graph: Graph, split: Split, config: GCNIIConfig, seed: int) -> Procedure:
     """Train GCNII, or GCNII*, with cross-entropy."""
     x = node_features(graph, config.feature_norm)
-    with seeded(seed):
-        module = GCNII(
-            graph.num_features,
-            config.hidden_dim,
-            graph.num_classes,
-            config.layers,
-            config.alpha,
-            config.strength,
-            config.dropout,
-            config.star,
-        )
+    module = drawn(
+        seed,
+        GCNII,
+        graph.num_features,
+        config.hidden_dim,
+        graph.num_classes,
+        config.layers,
+        config.alpha,
+        config.strength,
+        config.dropout,
+        config.star,
+    )
     p = adjacency(graph, "symmetric", directed=config.directed)
     return supervised(module, (x, p), graph, split, config, "GCNII*" if config.star else "GCNII")

@@ -29,7 +29,7 @@ from heterophily.config import Choice, Count, Limit, Rate, Share, Uniform
 from heterophily.graph import Graph, Split
 from heterophily.layers import Dropout, FeatureLinear
 from heterophily.sparse import Features, Pattern, attend, score
-from heterophily.stage import Procedure, node_features, remember, seeded
+from heterophily.stage import Procedure, drawn, node_features, remember
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -134,6 +134,7 @@ def ggcn(graph: Graph, split: Split, config: GGCNConfig, seed: int) -> Procedure
     """Train GGCN with cross-entropy."""
     x, neighbors = node_features(graph, config.feature_norm), Neighbors.of(graph, config.directed)
     kappa = kappas(config.layers, config.decay, config.exponent)
-    with seeded(seed):
-        module = GGCN(graph.num_features, config.hidden_dim, graph.num_classes, kappa, config.dropout)
+    module = drawn(
+        seed, GGCN, graph.num_features, config.hidden_dim, graph.num_classes, tuple(kappa), config.dropout
+    )
     return supervised(module, (x, neighbors), graph, split, config, "GGCN")

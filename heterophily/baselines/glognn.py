@@ -29,7 +29,7 @@ from heterophily.config import Choice, ConfigError, Count, Integer, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import Dropout, FeatureLinear
 from heterophily.sparse import Features, SparseMatrix, multiply
-from heterophily.stage import Procedure, node_features, seeded
+from heterophily.stage import Procedure, drawn, node_features
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -175,7 +175,6 @@ def inverse(m: Tensor) -> Tensor:
 def glognn(graph: Graph, split: Split, config: GloGNNConfig, seed: int) -> Procedure:
     """Train GloGNN or GloGNN++ with cross-entropy."""
     x = node_features(graph, config.feature_norm)
-    with seeded(seed):
-        module = GloGNN(graph.num_features, graph.num_nodes, graph.num_classes, config)
+    module = drawn(seed, GloGNN, graph.num_features, graph.num_nodes, graph.num_classes, config)
     name = "GloGNN++" if config.diagonal else "GloGNN"
     return supervised(module, (x, adjacency(graph, "walk")), graph, split, config, name)

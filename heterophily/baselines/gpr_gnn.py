@@ -20,7 +20,7 @@ from heterophily.config import Choice, Count, Rate, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import MLP, Dropout
 from heterophily.sparse import Features, SparseMatrix, multiply
-from heterophily.stage import Procedure, node_features, seeded
+from heterophily.stage import Procedure, drawn, node_features
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -86,15 +86,16 @@ def pagerank(alpha: float, hops: int) -> Tensor:
 def gpr_gnn(graph: Graph, split: Split, config: GPRGNNConfig, seed: int) -> Procedure:
     """Train GPR-GNN with cross-entropy."""
     x = node_features(graph, config.feature_norm)
-    with seeded(seed):
-        module = GPRGNN(
-            graph.num_features,
-            config.hidden_dim,
-            graph.num_classes,
-            config.hops,
-            config.alpha,
-            config.dropout,
-            config.propagation_dropout,
-        )
+    module = drawn(
+        seed,
+        GPRGNN,
+        graph.num_features,
+        config.hidden_dim,
+        graph.num_classes,
+        config.hops,
+        config.alpha,
+        config.dropout,
+        config.propagation_dropout,
+    )
     p = adjacency(graph, "symmetric", directed=config.directed)
     return supervised(module, (x, p), graph, split, config, "GPR-GNN", spared=("gamma",))

@@ -23,7 +23,7 @@ from heterophily.config import Choice, Count, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import Dropout
 from heterophily.sparse import Features, SparseMatrix, multiply
-from heterophily.stage import Procedure, node_features, remember, seeded
+from heterophily.stage import Procedure, drawn, node_features, remember
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -95,13 +95,14 @@ def h2gcn(graph: Graph, split: Split, config: H2GCNConfig, seed: int) -> Procedu
     """Train H2GCN with cross-entropy."""
     x = node_features(graph, config.feature_norm)
     near, far = adjacency(graph, "symmetric", loops="none"), distance_two(graph)
-    with seeded(seed):
-        module = H2GCN(
-            graph.num_features,
-            config.hidden_dim,
-            graph.num_classes,
-            config.rounds,
-            config.activation == "relu",
-            config.dropout,
-        )
+    module = drawn(
+        seed,
+        H2GCN,
+        graph.num_features,
+        config.hidden_dim,
+        graph.num_classes,
+        config.rounds,
+        config.activation == "relu",
+        config.dropout,
+    )
     return supervised(module, (x, near, far), graph, split, config, "H2GCN")

@@ -25,7 +25,7 @@ from heterophily.config import Choice, Count, Rate, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import Dropout, FeatureLinear
 from heterophily.sparse import Features, SparseMatrix
-from heterophily.stage import Procedure, node_features, seeded
+from heterophily.stage import Procedure, drawn, node_features
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -117,15 +117,16 @@ def linkx(graph: Graph, split: Split, config: LINKXConfig, seed: int) -> Procedu
         node_features(graph, config.feature_norm),
         adjacency(graph, loops="given", directed=config.directed),
     )
-    with seeded(seed):
-        module = LINKX(
-            graph.num_nodes,
-            graph.num_features,
-            config.hidden_dim,
-            graph.num_classes,
-            config.layers,
-            config.layers_edges,
-            config.layers_features,
-            config.dropout,
-        )
+    module = drawn(
+        seed,
+        LINKX,
+        graph.num_nodes,
+        graph.num_features,
+        config.hidden_dim,
+        graph.num_classes,
+        config.layers,
+        config.layers_edges,
+        config.layers_features,
+        config.dropout,
+    )
     return supervised(module, (x, a), graph, split, config, "LINKX", decoupled=True)

@@ -25,7 +25,7 @@ from heterophily.config import Choice, Count, Rate, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import Dropout
 from heterophily.sparse import Features, SparseMatrix, multiply
-from heterophily.stage import Procedure, node_features, seeded
+from heterophily.stage import Procedure, drawn, node_features
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -110,15 +110,16 @@ class MixHop(nn.Module):
 def mixhop(graph: Graph, split: Split, config: MixHopConfig, seed: int) -> Procedure:
     """Train MixHop with cross-entropy."""
     x = node_features(graph, config.feature_norm)
-    with seeded(seed):
-        module = MixHop(
-            graph.num_features,
-            config.hidden_dim,
-            graph.num_classes,
-            config.layers,
-            config.hops,
-            config.dropout,
-            config.input_dropout,
-        )
+    module = drawn(
+        seed,
+        MixHop,
+        graph.num_features,
+        config.hidden_dim,
+        graph.num_classes,
+        config.layers,
+        config.hops,
+        config.dropout,
+        config.input_dropout,
+    )
     p = adjacency(graph, "symmetric", directed=config.directed)
     return supervised(module, (x, p), graph, split, config, "MixHop", config.decoupled)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from heterophily.config import Choice, Count, Rate, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import MLP
-from heterophily.stage import Procedure, node_features, seeded
+from heterophily.stage import Procedure, drawn, node_features
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -34,6 +34,7 @@ class MLPConfig(TrainingConfig):
 def mlp(graph: Graph, split: Split, config: MLPConfig, seed: int) -> Procedure:
     """Train the perceptron with cross-entropy."""
     x = node_features(graph, config.feature_norm)
-    with seeded(seed):
-        module = MLP([x.shape[1]], config.hidden_dim, graph.num_classes, config.dropout, config.dropout)
+    module = drawn(
+        seed, MLP, (x.shape[1],), config.hidden_dim, graph.num_classes, config.dropout, config.dropout
+    )
     return supervised(module, ([x],), graph, split, config, "MLP")

@@ -26,7 +26,7 @@ from heterophily.config import Choice, Count, Integer, Rate, Share
 from heterophily.graph import Graph, Split
 from heterophily.layers import Dropout, GraphAttention
 from heterophily.sparse import Features, Pattern, multiply
-from heterophily.stage import Procedure, node_features, remember, seeded
+from heterophily.stage import Procedure, drawn, node_features, remember
 from heterophily.supervised import TrainingConfig, supervised
 
 ROOM = 2**20
@@ -106,15 +106,16 @@ class UGCN(nn.Module):
 def ugcn(graph: Graph, split: Split, config: UGCNConfig, seed: int) -> Procedure:
     """Train a UGCN with cross-entropy."""
     x = node_features(graph, config.feature_norm)
-    with seeded(seed):
-        module = UGCN(
-            graph.num_features,
-            config.hidden_dim,
-            config.heads,
-            config.embedding_dim,
-            graph.num_classes,
-            config.dropout,
-        )
+    module = drawn(
+        seed,
+        UGCN,
+        graph.num_features,
+        config.hidden_dim,
+        config.heads,
+        config.embedding_dim,
+        graph.num_classes,
+        config.dropout,
+    )
     graphs = three_graphs(graph, config.nearest, config.nearest_above)
     return supervised(module, (x, graphs), graph, split, config, "UGCN")
 

@@ -27,7 +27,7 @@ from heterophily.graph import Graph, Split
 from heterophily.graph.structural import similarity
 from heterophily.layers import Dropout
 from heterophily.sparse import Features, Pattern, attend, multiply, row_exponentials, score
-from heterophily.stage import Procedure, node_features, remember, seeded
+from heterophily.stage import Procedure, drawn, node_features, remember
 from heterophily.supervised import TrainingConfig, supervised
 
 
@@ -155,6 +155,7 @@ def wrgat(graph: Graph, split: Split, config: WRGATConfig, seed: int) -> Procedu
     x = node_features(graph, config.feature_norm)
     given = relations(graph, config.depth, config.original_edges)
     count = (given.pattern.crow.shape[0] - 1) // graph.num_nodes
-    with seeded(seed):
-        module = WRGAT(graph.num_features, config.hidden_dim, graph.num_classes, count, config.dropout)
+    module = drawn(
+        seed, WRGAT, graph.num_features, config.hidden_dim, graph.num_classes, count, config.dropout
+    )
     return supervised(module, (x, given), graph, split, config, "WRGAT")

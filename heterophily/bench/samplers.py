@@ -67,7 +67,8 @@ class Proposer:
 
     def propose(self, place: int, fixed: Mapping[str, Any], attempt: int = 0) -> dict[str, Any]:
         """Return settings for a place of the study; fields in ``fixed`` have that value."""
-        sampler = _sampler(self.sampler, derived(self.seed, place, attempt))
+        seed = derived(self.seed, place, attempt)
+        sampler = OneSpace(self.ranges, seed) if self.sampler == "tpe" else _sampler(self.sampler, seed)
         self.study.sampler = Fixed(fixed, sampler) if fixed else sampler
         asked = self.study.ask(self.ranges)
         self.study.tell(asked, state=TrialState.FAIL)  # nobody has taken it yet
@@ -108,9 +109,19 @@ def _values(name: str, searched: Range) -> Sequence[Any]:
 
 
 def _sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:
-    if name == "tpe":
-        return optuna.samplers.TPESampler(seed=seed)
     return optuna.samplers.RandomSampler(seed=seed) if name == "random" else Annealing(seed)
+
+
+class OneSpace(optuna.samplers.TPESampler):
+    """Optuna's TPE, told that all trials have one space; it would compare the spaces of all to find out."""
+
+    def __init__(self, ranges: Mapping[str, BaseDistribution], seed: int):
+        super().__init__(seed=seed)
+        self.ranges = {name: ranges[name] for name in sorted(ranges) if not ranges[name].single()}
+
+    def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, Any]:
+        """Return the space without looking at the trials."""
+        return self.ranges if self._is_multivariate(study) else {}
 
 
 class Fixed(optuna.samplers.BaseSampler):

@@ -65,7 +65,7 @@ class Task:
     """The settings that are not searched."""
     sampler: str = "tpe"
     batch: int = 16
-    """Proposals of a batch; each half shares what changes shapes, so that the engine trains it together."""
+    """Proposals of a batch."""
     splits: tuple[int, ...] = ()
     seed: int = 0
     prune: bool = True
@@ -79,8 +79,8 @@ class Task:
 
     @property
     def alike(self) -> int:
-        """Proposals in a row that share what changes shapes."""
-        return max(self.batch // 2, 1)
+        """Proposals of a batch that share what changes shapes, so that the engine trains them together."""
+        return max(self.batch // 4, 8)
 
     def accepts(self, params: Mapping[str, Any]) -> bool:
         """Say whether the model takes such settings."""

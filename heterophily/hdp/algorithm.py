@@ -26,9 +26,9 @@ from heterophily.stage import (
     State,
     cross_entropy,
     digest,
+    drawn,
     node_features,
     remember,
-    seeded,
     visible,
 )
 
@@ -61,19 +61,20 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
     trust = trust_set(assignments(initial.logits), labels["labels"], known)  # line 5
 
     blocks = joined((x, x_str) if config.structural else (x,))
-    with seeded(seed):
-        module = HDP(
-            [block.shape[1] for block in blocks],
-            graph.num_classes,
-            config.hidden_dim,
-            config.embedding_dim,
-            config.layers_hm,
-            config.layers_ht,
-            config.dropout,
-            config.input_dropout,
-            config.homophilous,
-            config.heterophilous,
-        )
+    module = drawn(
+        seed,
+        HDP,
+        tuple(block.shape[1] for block in blocks),
+        graph.num_classes,
+        config.hidden_dim,
+        config.embedding_dim,
+        config.layers_hm,
+        config.layers_ht,
+        config.dropout,
+        config.input_dropout,
+        config.homophilous,
+        config.heterophilous,
+    )
     settings = {
         "tpc_weight": torch.tensor(config.tpc_weight, device=z.device),
         "tpc_sum": torch.tensor(float(config.tpc_sum), device=z.device),
@@ -152,14 +153,15 @@ def hdp_init(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Proced
 def initial_stage(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Stage:
     """Set up the assignment initialization, which is tuned and trained apart (Eq. 20-22)."""
     chosen = initial_features(graph, split, config, seed)
-    with seeded(seed):
-        module = InitialAssignment(
-            [block.shape[1] for block in chosen],
-            config.hidden_dim,
-            graph.num_classes,
-            config.dropout_init,
-            config.input_dropout_init,
-        )
+    module = drawn(
+        seed,
+        InitialAssignment,
+        tuple(block.shape[1] for block in chosen),
+        config.hidden_dim,
+        graph.num_classes,
+        config.dropout_init,
+        config.input_dropout_init,
+    )
     epochs = config.epoch_init if config.initialization == "trained" else 0
     return Stage(
         module=module,

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
+from heterophily.layers import Dropout
 from heterophily.stage import Network, Stage, State, Trained
 from heterophily.training import metrics
 from heterophily.training.adam import Adam
@@ -117,6 +118,9 @@ class Batch:
             keep_freed_memory()
         self.stages, self.stage, self.device = stages, stages[0], device
         self.skeleton = copy.deepcopy(self.stage.module).to(device=device, dtype=dtype)
+        for part, *parts in zip(self.skeleton.modules(), *(s.module.modules() for s in stages)):
+            if isinstance(part, Dropout):  # where one run drops, the others drop with probability 0
+                part.active = any(other.active for other in parts)
         self.params = _stack_named([dict(s.module.named_parameters()) for s in stages], device, dtype)
         self.buffers = _stack_named([dict(s.module.named_buffers()) for s in stages], device, dtype)
         self.state = Stacked.from_states([s.state for s in stages], self.stage.renewed, device, dtype)
@@ -136,8 +140,8 @@ class Batch:
         self.names: list[str] = []
         self.history: list[tuple[list[int], Tensor, Named]] = []
         self.capture = device.type == "cuda" if capture is None else capture
-        # A captured epoch is made anew when runs leave, so they wait until an eighth of the batch is done.
-        self.leave = leave if leave is not None else self.capture / 8
+        # A captured epoch is made anew when runs leave, so they wait until a quarter of the batch is done.
+        self.leave = leave if leave is not None else self.capture / 4
         self.captured: tuple[torch.cuda.CUDAGraph, Verdict] | None = None
         self.warm = False
 
