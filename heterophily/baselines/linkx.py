@@ -113,10 +113,7 @@ class LINKX(nn.Module):
 
 def linkx(graph: Graph, split: Split, config: LINKXConfig, seed: int) -> Procedure:
     """Train LINKX with cross-entropy."""
-    x, a = (
-        node_features(graph, config.feature_norm),
-        adjacency(graph, loops="given", directed=config.directed),
-    )
+    x, a = node_features(graph, config.feature_norm), adjacency(graph, loops="given", directed=config.directed)
     with seeded(seed):
         module = LINKX(
             graph.num_nodes,

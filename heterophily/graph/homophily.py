@@ -7,7 +7,8 @@ edges), and p_i = m_i. / M the share of class i among the edge ends.
 - edge: sum_i m_ii / M, the share of edges that join one class
 - node: the mean over nodes of the share of their neighbors that are of their class (Pei et al., 2020)
 - class-insensitive: sum_i max(0, m_ii / m_i. - n_i / n) / (C - 1) (Lim et al., 2021)
-- adjusted: (edge - sum_i p_i²) / (1 - sum_i p_i²); 0 where edges do not care for classes (Platonov et al., 2023)
+- adjusted: (edge - sum_i p_i²) / (1 - sum_i p_i²), 0 where edges do not care for classes (Platonov et
+  al., 2023)
 - label informativeness: the share of a label's entropy that the label at the other end of an edge takes
   away, 2 - H(m / M) / H(p) (Platonov et al., 2023)
 - compatibility: row i is m_ij / m_i., to which classes the edges of class i lead
@@ -150,10 +151,10 @@ class _Counts:
     def measures(self, weight: Floats) -> dict[str, Floats]:
         """Return the measures with nodes counted as often as each column of ``weight``, (N, B), says."""
         times = weight.shape[1]
-        counts = np.zeros((self.classes**2, times))
+        flat = np.zeros((self.classes**2, times))
         if len(self.first):
-            counts[self.pairs] = np.add.reduceat(weight[self.first] * weight[self.second], self.starts)
-        counts = counts.reshape(self.classes, self.classes, times).transpose(2, 0, 1)
+            flat[self.pairs] = np.add.reduceat(weight[self.first] * weight[self.second], self.starts)
+        counts: Floats = flat.reshape(self.classes, self.classes, times).transpose(2, 0, 1)
         counts = counts + counts.transpose(0, 2, 1)  # both ends of each edge
 
         weight = np.where(self.known[:, None], weight, 0.0)
@@ -169,14 +170,14 @@ class _Counts:
             inside = own / np.where(ends > 0, ends, 1)
             excess = np.maximum(inside - nodes / nodes.sum(1, keepdims=True), 0).sum(1)
             local = np.divide(alike, any_class, out=np.zeros_like(alike), where=any_class > 0)
-            flat = _entropy(share)
-            informative = 2 - _entropy(counts.reshape(times, -1) / total[:, None]) / flat
+            before = _entropy(share)
+            informative = 2 - _entropy(counts.reshape(times, -1) / total[:, None]) / before
             return {
                 "edge": edge,
                 "node": (judged * local).sum(0) / judged.sum(0),
                 "class_insensitive": np.where(total > 0, excess / max(self.classes - 1, 1), np.nan),
                 "adjusted": np.where(expected < 1, (edge - expected) / (1 - expected), np.nan),
-                "label_informativeness": np.where(flat > 0, informative, np.nan),
+                "label_informativeness": np.where(before > 0, informative, np.nan),
                 "counts": counts,
             }
 

@@ -1,4 +1,4 @@
-"""Homophily against PyG, against printed values, against worked examples, and its intervals against the truth."""
+"""Homophily against PyG, printed values and worked examples; its intervals against the truth."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from torch_geometric.utils import homophily as pyg_homophily
 
 from heterophily.graph import Graph, GraphError, load, synthetic
 from heterophily.graph.homophily import MEASURES, homophily, local_homophily, neighbor_classes
+from tests.shared import SHARED
 
-SHARED = [
-    "texas", "wisconsin", "cornell", "cornell-corrected", "chameleon", "squirrel", "actor", "cora", "citeseer",
-    "pubmed", "chameleon-filtered", "squirrel-filtered", "minesweeper", "tolokers", "reed98", "cornell5",
-]  # fmt: skip
 PRINTED = {
     "cora": (0.81, 0.77, 0.59),
     "citeseer": (0.74, 0.67, 0.45),
