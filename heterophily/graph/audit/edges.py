@@ -21,7 +21,7 @@ def check_edges(look: Look) -> Iterator[Finding]:
             f"{many(look.loops, 'edge')} join{'s' if look.loops == 1 else ''} a node to itself",
             f"A loop always joins one class: homophily is {without or 0:.3f} without loops and "
             f"{with_loops or 0:.3f} with them, and published values are of either kind.",
-            "Say how loops were counted. Models here add one loop per node or none, whatever the graph has.",
+            "Say how loops were counted. Most models here add one per node or none, whatever the graph has.",
             {"loops": look.loops, "homophily": without, "homophily_with_loops": with_loops},
         )  # fmt: skip
     if look.duplicates:
