@@ -9,7 +9,16 @@ import typer
 from rich.console import Console
 
 from heterophily.cli.app import FOUND, app, say
-from heterophily.cli.options import AsJson, Data, Dataset, GraphOptions, graph_options_of, pairs, read_graph
+from heterophily.cli.options import (
+    AsJson,
+    Data,
+    Dataset,
+    GraphOptions,
+    Seed,
+    graph_options_of,
+    pairs,
+    read_graph,
+)
 
 
 @app.command()
@@ -49,3 +58,44 @@ def audit(
         say(f"wrote {file}", "dim")
     if strict and found.serious:
         raise typer.Exit(FOUND)
+
+
+@app.command()
+def diagnose(
+    dataset: Dataset,
+    split: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Whose training labels to look at, counted from 0.")
+    ] = 0,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the compatibility matrix as a PNG, too."),
+    ] = None,
+    seed: Seed = 0,
+    graph_options: GraphOptions = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure homophily by training labels alone; advise MLP, GCN or HDP, with settings to start from."""
+    from heterophily.bench.diagnosis import diagnose as diagnosed
+    from heterophily.bench.results import make_folder, to_text, write_files
+    from heterophily.graph.datasets import canonical
+    from heterophily.show.diagnosis import diagnosis_figure, diagnosis_words
+    from heterophily.show.plots import to_png
+    from heterophily.show.progress import waiting
+
+    name = canonical(dataset)
+    options = graph_options_of(name, pairs("--graph", graph_options))
+    if plot is not None:
+        make_folder(plot.expanduser().parent)
+    console = Console(stderr=True)
+    graph = read_graph(console, name, data, options)
+    with waiting(console, f"diagnosing {name}"):
+        found = diagnosed(graph, split, seed=seed)
+    if as_json:
+        print(to_text(found.to_json()), end="")
+    else:
+        Console().print(diagnosis_words(found))
+    if plot is not None:
+        picture = to_png(diagnosis_figure(found))
+        (file,) = write_files(plot.expanduser().parent, {plot.name: picture})
+        say(f"wrote {file}", "dim")

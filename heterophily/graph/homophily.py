@@ -46,6 +46,8 @@ class Homophily:
     label_informativeness: float
     compatibility: Floats
     """(C, C); a row of a class without edges is NaN."""
+    ends: Floats
+    """(C,): the share of each class among the edge ends."""
     nodes: int
     """Nodes whose label is known."""
     edges: int
@@ -55,10 +57,27 @@ class Homophily:
     level: float = 0.95
     """How often intervals made this way hold the true value."""
 
+    @property
+    def informativeness_parts(self) -> tuple[float, float]:
+        """What edges within a class and what edges between classes add to label informativeness.
+
+        A part is negative where such edges are rarer than if edges did not care for classes; what the
+        other kind then tells outweighs it.
+        """
+        joint = np.nan_to_num(self.ends[:, None] * self.compatibility)
+        told = np.zeros_like(joint)
+        there = joint > 0
+        told[there] = joint[there] * np.log(joint[there] / np.outer(self.ends, self.ends)[there])
+        whole = float(_entropy(self.ends[None])[0])
+        within = float(np.trace(told))
+        return (within / whole, (float(told.sum()) - within) / whole) if whole > 0 else (np.nan, np.nan)
+
     def to_json(self) -> dict[str, Any]:
         """Return the measures, fit for JSON; None where there is nothing to measure."""
         found: dict[str, Any] = {name: _number(getattr(self, name)) for name in MEASURES}
         found |= {"compatibility": [[_number(cell) for cell in row] for row in self.compatibility]}
+        within, between = map(_number, self.informativeness_parts)
+        found |= {"informativeness_within": within, "informativeness_between": between}
         found |= {"nodes": self.nodes, "edges": self.edges}
         if self.intervals:
             ends = {name: [_number(end) for end in ends] for name, ends in self.intervals.items()}
@@ -100,8 +119,8 @@ def homophily(
             intervals[name] = (float(low), float(high))
     measures = {name: float(point[name][0]) for name in MEASURES}
     return Homophily(
-        **measures, compatibility=_rows(point["counts"][0]), nodes=size, edges=len(counts.first),
-        intervals=intervals, level=level,
+        **measures, compatibility=_rows(point["counts"][0]), ends=point["share"][0], nodes=size,
+        edges=len(counts.first), intervals=intervals, level=level,
     )  # fmt: skip
 
 
@@ -179,6 +198,7 @@ class _Counts:
                 "adjusted": np.where(expected < 1, (edge - expected) / (1 - expected), np.nan),
                 "label_informativeness": np.where(before > 0, informative, np.nan),
                 "counts": counts,
+                "share": share,
             }
 
 
