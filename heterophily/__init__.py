@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 from heterophily._version import __version__
 
 if TYPE_CHECKING:
+    from heterophily.bench.diagnosis import diagnose
     from heterophily.bench.tuning import tune
     from heterophily.config import ConfigError
     from heterophily.estimator import HDPClassifier, make_classifier
     from heterophily.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
+    from heterophily.graph.audit import audit
     from heterophily.graph.datasets import load
+    from heterophily.graph.homophily import homophily
     from heterophily.models import MODELS
 
 __all__ = [
@@ -24,6 +27,9 @@ __all__ = [
     "MissingClassWarning",
     "Split",
     "__version__",
+    "audit",
+    "diagnose",
+    "homophily",
     "load",
     "make_classifier",
     "random_splits",
@@ -40,6 +46,9 @@ _HOMES = {
     "HDPClassifier": "heterophily.estimator",
     "MissingClassWarning": "heterophily.graph",
     "Split": "heterophily.graph",
+    "audit": "heterophily.graph.audit",
+    "diagnose": "heterophily.bench.diagnosis",
+    "homophily": "heterophily.graph.homophily",
     "load": "heterophily.graph.datasets",
     "make_classifier": "heterophily.estimator",
     "random_splits": "heterophily.graph",

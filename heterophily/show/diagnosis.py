@@ -31,8 +31,8 @@ PROBES = {
 WIDEST = 12
 """Classes of which a heat map fits a terminal."""
 RULE = (
-    "The rule: advised is the model whose probe scores best, the simpler one if two score the same. A probe is "
-    "a logistic regression, asked about training nodes it was not fitted on."
+    "The rule: advised is the model whose probe scores best, the simpler one if two score the same. A probe "
+    "is a logistic regression, asked about training nodes it was not fitted on."
 )
 
 

@@ -63,9 +63,9 @@ def partition_figure(edges: pd.DataFrame, classes: Sequence[str], title: str) ->
 
 
 def compatibility_figure(shares: NDArray[np.float64], classes: Sequence[str], title: str) -> Figure:
-    """Draw to which classes the edges of each class lead; a row of NaN, of a class without edges, is empty."""
+    """Draw to which classes the edges of each class lead; a row of NaN (a class without edges) is empty."""
     figure = Figure(figsize=(5.6, 5), layout="constrained")
-    figure.suptitle(title, fontsize=11.5)
+    figure.suptitle(title, fontsize=10.5)
     axes = figure.subplots()
     image = _heat_map(axes, shares, classes)
     axes.set_xlabel("class of its neighbor")
