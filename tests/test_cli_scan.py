@@ -53,16 +53,16 @@ def test_audit_says_what_it_found_the_worst_first(ask: Ask, data_folder: Path) -
 
 
 def test_strict_exits_with_3_if_something_serious_is_found(ask: Ask, data_folder: Path) -> None:
-    assert ask("audit", "chameleon", "--strict", "--data", data_folder).code == 3
+    assert ask("audit", "cornell", "--strict", "--data", data_folder).code == 3
     assert ask("audit", "cora", "--strict", "--data", data_folder).code == 0
     assert ask("audit", "synthetic", "--strict").code == 0
 
 
 def test_audit_as_json_is_one_object(ask: Ask, data_folder: Path) -> None:
-    answer = ask("audit", "squirrel", "--strict", "--json", "--data", data_folder)
+    answer = ask("audit", "cornell", "--strict", "--json", "--data", data_folder)
     assert answer.code == 3
     found = json.loads(answer.out)
-    assert found["name"] == "squirrel" and found["serious"] and found["findings"][0]["code"] == "twins"
+    assert found["name"] == "cornell" and found["serious"] and found["findings"][0]["code"] == "mixed-content"
     assert set(found["findings"][0]) == {"code", "severity", "share", "title", "why", "advice", "facts"}
 
 
@@ -110,7 +110,7 @@ def test_diagnose_says_that_it_reads_training_labels_only_and_what_to_do(ask: As
     assert (
         "Advice: start with HDP." in said and "The rule: advised is the model whose probe scores best" in said
     )
-    assert "heterophily train synthetic --model hdp --set hidden_dim=64" in said
+    assert "heterophily train synthetic --graph homophily=0.1 --model hdp --set hidden_dim=64" in said
     for word in ("adjusted homophily", "label informativeness", "separates the classes"):
         assert word in said
     assert all(len(line.rstrip()) <= 80 for line in answer.out.splitlines())

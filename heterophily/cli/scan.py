@@ -84,7 +84,8 @@ def diagnose(
     from heterophily.show.progress import waiting
 
     name = canonical(dataset)
-    options = graph_options_of(name, pairs("--graph", graph_options))
+    drawn = pairs("--graph", graph_options)
+    options = graph_options_of(name, drawn)
     if plot is not None:
         make_folder(plot.expanduser().parent)
     console = Console(stderr=True)
@@ -94,7 +95,7 @@ def diagnose(
     if as_json:
         print(to_text(found.to_json()), end="")
     else:
-        Console().print(diagnosis_words(found))
+        Console().print(diagnosis_words(found, drawn))
     if plot is not None:
         picture = to_png(diagnosis_figure(found))
         (file,) = write_files(plot.expanduser().parent, {plot.name: picture})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 from rich.box import SIMPLE_HEAD
@@ -36,8 +37,8 @@ RULE = (
 )
 
 
-def diagnosis_words(found: Diagnosis) -> Group:
-    """Return the whole diagnosis for the terminal."""
+def diagnosis_words(found: Diagnosis, graph_options: Mapping[str, str] | None = None) -> Group:
+    """Return the whole diagnosis for the terminal; ``graph_options`` are those of the command."""
     head = (
         f"{found.name}, split {found.split}: seen with the labels of its {found.train:,} training nodes only "
         f"(of {found.nodes:,} nodes). No other label was read."
@@ -52,7 +53,7 @@ def diagnosis_words(found: Diagnosis) -> Group:
         Text(f"\n{neighbor_words(found)}"),
         probes_table(found),
         Text(advice_words(found), "bold"),
-        Text(f"{settings_words(found)}\n"),
+        Text(f"{settings_words(found, graph_options or {})}\n"),
         Text(RULE, "dim"),
     )
 
@@ -127,12 +128,13 @@ def advice_words(found: Diagnosis) -> str:
     return said
 
 
-def settings_words(found: Diagnosis) -> str:
+def settings_words(found: Diagnosis, graph_options: Mapping[str, str]) -> str:
     """Say how to train what is advised, and how to go on."""
+    name = found.name + "".join(f" --graph {key}={text}" for key, text in graph_options.items())
     options = "".join(f" --set {key}={value_words(value)}" for key, value in found.settings.items())
     return (
-        f"heterophily train {found.name} --model {found.advice}{options} --split all\n"
-        f"heterophily tune {found.name} --model {found.advice}"
+        f"heterophily train {name} --model {found.advice}{options} --split all\n"
+        f"heterophily tune {name} --model {found.advice}"
     )
 
 

@@ -21,13 +21,12 @@ COARSE = 0.1
 
 def check_twins(look: Look) -> Iterator[Finding]:
     """Nodes with the same neighbors as another, and what their labels give away."""
+    lists = {"out-neighbors": "out", "in-neighbors": "into"}
     table = {}
-    least = {"out-neighbors": look.out.lengths if not look.symmetric else look.degree}
     for kind, number in look.number.items():
-        if kind == "features":
-            continue
-        degree = least.get(kind, look.into.lengths if kind == "in-neighbors" else look.degree)
-        table[kind] = _copies(look, number) | {"large": _copies(look, np.where(degree >= 2, number, 0))}
+        if kind != "features":
+            degree = getattr(look, lists.get(kind, "neighbors")).lengths
+            table[kind] = _copies(look, number) | {"large": _copies(look, np.where(degree >= 2, number, 0))}
     worst = max(table, key=lambda kind: (table[kind]["large"]["excess"], table[kind]["twins"]))
     found, large = table[worst], table[worst]["large"]
     if not found["twins"]:
