@@ -23,9 +23,9 @@ def audit_words() -> str:
     slowest = max(shared, key=lambda name: shared[name])
     return (
         f"An audit of {large['nodes']:,} nodes and {large['edges']:,} undirected edges "
-        f"({large['columns']:,} columns of `edge_index`) took {large['seconds']:.0f} s and\n{large['peak_GiB']:.1f} GiB on a machine "
-        f"of {found['cores']} cores (`benchmarks/audit.py`). Of the {len(shared)} benchmark graphs at hand "
-        f"{slowest} took longest,\n{shared[slowest]:.1f} s."
+        f"({large['columns']:,} columns of `edge_index`) took {large['seconds']:.0f} s and\n"
+        f"{large['peak_GiB']:.1f} GiB on a machine of {found['cores']} cores (`benchmarks/audit.py`). "
+        f"Of the {len(shared)} benchmark graphs at hand\n{slowest} took longest, {shared[slowest]:.1f} s."
     )
 
 

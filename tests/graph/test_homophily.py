@@ -107,6 +107,14 @@ def test_the_synthetic_compatibility_comes_back() -> None:
     np.testing.assert_allclose(found.compatibility, wanted, atol=0.03)
 
 
+@pytest.mark.parametrize("share, within", [(0.9, True), (0.05, False)])
+def test_informativeness_comes_from_edges_within_and_between_classes(share: float, within: bool) -> None:
+    found = homophily(synthetic(1000, 4, homophily=share, splits=0))
+    parts = found.informativeness_parts
+    assert sum(parts) == pytest.approx(found.label_informativeness)
+    assert (parts[0] > parts[1]) == within
+
+
 @pytest.mark.parametrize("exponent", [None, 2.5])
 def test_intervals_hold_the_true_homophily_at_least_as_often_as_they_say(exponent: float | None) -> None:
     held = []

@@ -34,9 +34,7 @@ class Look:
         back = distinct(back)
         self.symmetric = np.array_equal(self.forth, back)
         whole = self.forth if self.symmetric else distinct(np.sort(np.concatenate([self.forth, back])))
-        self.one_way = len(whole) - len(
-            self.forth
-        )  # each is there in one direction, and missing in the other
+        self.one_way = len(whole) - len(self.forth)  # what the reversed edges add
         row, column = np.divmod(whole, self.nodes)
         proper = row != column
         self.neighbors = _lists(row[proper], column[proper], self.nodes)
