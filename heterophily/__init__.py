@@ -9,12 +9,15 @@ from heterophily._version import __version__
 
 if TYPE_CHECKING:
     from heterophily.bench.compare import compare, read_scores
+    from heterophily.bench.diagnosis import diagnose
     from heterophily.bench.reproduce import reproduce
     from heterophily.bench.tuning import tune
     from heterophily.config import ConfigError
     from heterophily.estimator import HDPClassifier, make_classifier
     from heterophily.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
+    from heterophily.graph.audit import audit
     from heterophily.graph.datasets import load
+    from heterophily.graph.homophily import homophily
     from heterophily.models import MODELS
 
 __all__ = [
@@ -27,6 +30,9 @@ __all__ = [
     "Split",
     "__version__",
     "compare",
+    "audit",
+    "diagnose",
+    "homophily",
     "load",
     "make_classifier",
     "random_splits",
@@ -46,6 +52,9 @@ _HOMES = {
     "MissingClassWarning": "heterophily.graph",
     "Split": "heterophily.graph",
     "compare": "heterophily.bench.compare",
+    "audit": "heterophily.graph.audit",
+    "diagnose": "heterophily.bench.diagnosis",
+    "homophily": "heterophily.graph.homophily",
     "load": "heterophily.graph.datasets",
     "make_classifier": "heterophily.estimator",
     "random_splits": "heterophily.graph",

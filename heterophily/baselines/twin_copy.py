@@ -13,7 +13,6 @@ leak, which a model may live on as well. Time O(|E| log |E| + N C), memory O(|E|
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ from torch import Tensor
 from heterophily.adjacency import edges
 from heterophily.config import Config
 from heterophily.graph import Graph, Split
+from heterophily.graph.twins import Rows, number_rows
 from heterophily.stage import Procedure, remember
 from heterophily.supervised import counted
 
@@ -35,11 +35,10 @@ def neighborhoods(graph: Graph) -> Tensor:
     """Number the neighborhoods, (N,): twins have the same number, nodes without neighbors have 0."""
 
     def build() -> Tensor:
-        row, col = edges(graph, "none").cpu().numpy()  # sorted, so that equal sets are equal bytes
-        ends = np.bincount(row, minlength=graph.num_nodes).cumsum().tolist()
-        numbers = {b"": 0}
-        found = [numbers.setdefault(col[a:b].tobytes(), len(numbers)) for a, b in pairwise([0, *ends])]
-        return torch.tensor(found, device=graph.y.device)
+        row, col = edges(graph, "none").cpu().numpy()  # sorted, so that equal sets are equal lists
+        ends = np.bincount(row, minlength=graph.num_nodes).cumsum()
+        found = number_rows(Rows(np.concatenate([[0], ends]), col, None))
+        return torch.from_numpy(found).to(graph.y.device)
 
     found: Tensor = remember([graph.edge_index], ("neighborhoods", graph.num_nodes), build)
     return found

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from heterophily._version import __version__
 
-MISTAKE, STOPPED = 2, 130
+MISTAKE, FOUND, STOPPED = 2, 3, 130
 """Exit codes beside 0."""
 
 # Typer hands on BadParameter but not its base, which it has from click or from a copy of its own.
@@ -34,7 +34,7 @@ class Mistake(ValueError):
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit: 0 all done, 2 a mistake of the user's, 130 stopped by Ctrl-C."""
+    """Run a command and exit: 0 done, 2 a user's mistake, 3 an audit found something serious, 130 Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that has no ± shows a ? instead of failing

@@ -2,6 +2,7 @@
 
 from heterophily.graph.datasets import DATASETS, load
 from heterophily.graph.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
+from heterophily.graph.homophily import Homophily, homophily, local_homophily
 from heterophily.graph.synthetic import synthetic
 
 __all__ = [
@@ -11,6 +12,9 @@ __all__ = [
     "load",
     "DATASETS",
     "synthetic",
+    "Homophily",
+    "homophily",
+    "local_homophily",
     "GraphError",
     "MissingClassWarning",
 ]

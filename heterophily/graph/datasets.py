@@ -172,6 +172,18 @@ def load(name: str, data: str | os.PathLike[str] | None = None, **options: Any) 
     return _download(facts, folders)
 
 
+def raw_files(name: str, data: str | os.PathLike[str] | None = None) -> list[Path]:
+    """Return the raw files that ``load`` reads a dataset from, where they are on this machine."""
+    wanted = canonical(name)
+    if wanted == "synthetic":
+        return []
+    given = data or os.environ.get("HETEROPHILY_DATA")
+    for folder in ([Path(given).expanduser().absolute()] if given else []) + [cache_folder() / "data"]:
+        if not _missing(DATASETS[wanted], folder):
+            return _files(DATASETS[wanted], folder)
+    return []
+
+
 def canonical(name: str) -> str:
     """Return a dataset's name as ``DATASETS`` spells it, or "synthetic"; refuse one that is neither."""
     wanted = name.strip().lower().replace("_", "-").replace(" ", "-")

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from numpy.typing import NDArray
 
 SAME, OTHER = "#d95f02", "#4477aa"
 """Orange joins nodes of one class, blue nodes of two classes; the color-blind tell them apart too."""
@@ -61,19 +62,37 @@ def partition_figure(edges: pd.DataFrame, classes: Sequence[str], title: str) ->
     return figure
 
 
+def compatibility_figure(shares: NDArray[np.float64], classes: Sequence[str], title: str) -> Figure:
+    """Draw to which classes the edges of each class lead; a row of NaN (a class without edges) is empty."""
+    figure = Figure(figsize=(5.6, 5), layout="constrained")
+    figure.suptitle(title, fontsize=10.5)
+    axes = figure.subplots()
+    image = _heat_map(axes, shares, classes)
+    axes.set_xlabel("class of its neighbor")
+    axes.set_ylabel("class of a node")
+    bar = figure.colorbar(image, ax=axes, shrink=0.85, label="share of a class's neighbors")
+    bar.ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    return figure
+
+
 def _class_matrix(axes: Axes, edges: pd.DataFrame, classes: Sequence[str]) -> AxesImage:
     """Draw which share of the neighbors of each class is of each class."""
     size = len(classes)
     counts = np.zeros((size, size))
     np.add.at(counts, (edges["source_class"], edges["target_class"]), 1)
     counts += counts.T  # an edge has two ends
-    shares = counts / counts.sum(1, keepdims=True).clip(min=1)
+    return _heat_map(axes, counts / counts.sum(1, keepdims=True).clip(min=1), classes)
+
+
+def _heat_map(axes: Axes, shares: NDArray[np.float64], classes: Sequence[str]) -> AxesImage:
+    """Draw a matrix of shares, with numbers in it where there is room for them."""
+    size = len(classes)
     image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     axes.set_xticks(range(size), classes)
     axes.set_yticks(range(size), classes)
     axes.tick_params(length=0)
     if size <= 8:
-        for i, j in np.ndindex(size, size):
+        for i, j in np.argwhere(~np.isnan(shares)):
             color = "white" if shares[i, j] > 0.6 else "black"
             axes.text(j, i, f"{100 * shares[i, j]:.0f}", ha="center", va="center", color=color, fontsize=9)
     return image
