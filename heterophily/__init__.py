@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from heterophily._version import __version__
 
 if TYPE_CHECKING:
+    from heterophily import plot, studies
     from heterophily.bench.tuning import tune
     from heterophily.config import ConfigError
     from heterophily.estimator import HDPClassifier, make_classifier
@@ -26,7 +27,9 @@ __all__ = [
     "__version__",
     "load",
     "make_classifier",
+    "plot",
     "random_splits",
+    "studies",
     "tune",
 ]
 
@@ -42,7 +45,9 @@ _HOMES = {
     "Split": "heterophily.graph",
     "load": "heterophily.graph.datasets",
     "make_classifier": "heterophily.estimator",
+    "plot": "heterophily.plot",
     "random_splits": "heterophily.graph",
+    "studies": "heterophily.studies",
     "tune": "heterophily.bench.tuning",
 }
 
@@ -50,7 +55,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    home = importlib.import_module(_HOMES[name])
+    value = globals()[name] = home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)
     return value
 
 
