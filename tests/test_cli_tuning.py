@@ -16,7 +16,7 @@ import optuna
 import pandas as pd
 import pytest
 
-from heterophily.bench import forecast, tuning
+from heterophily.bench import studies, tuning
 from heterophily.cli.options import seconds_of
 from heterophily.estimator import make_classifier
 from heterophily.recipes import recipe
@@ -148,6 +148,8 @@ def test_hdp_is_tuned_in_two_steps_and_says_so(ask: Ask) -> None:
     [
         (["--space", "dropout"], "--space takes KEY=VALUE, such as --space dropout=0.2,0.5,0.8; not"),
         (["--space", "dropout=0.5:0.2"], "LOW:HIGH takes two numbers, the lower first"),
+        (["--model", "hdp-init", "--space", "rescale=1:2"], "does not read rescale"),
+        (["--start", "nothing.toml"], "nothing.toml"),
         (["--space", "dropout=a:b"], "dropout must be a number"),
         (["--space", "dropout=0.5,2"], "dropout must be below 1"),
         (["--space", "dropuot=0.5,0.6"], "did you mean 'dropout'"),
@@ -178,8 +180,8 @@ def test_times_are_read_and_said() -> None:
 def test_a_forecast_counts_what_is_left(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask(*TUNE[:-1], "3").code == 0
     assert json.loads(ask(*TUNE, "--dry-run", "--json").out)["forecast"]["runs"] == 9
-    assert forecast.finished(FOLDER / "study.db", "synthetic-mlp") == 3
-    assert forecast.finished(FOLDER / "study.db", "another") is None
+    assert studies.finished(FOLDER / "study.db", "synthetic-mlp") == 3
+    assert studies.finished(FOLDER / "study.db", "another") is None
 
 
 # Ctrl-C
@@ -237,7 +239,7 @@ def test_ctrl_c_twice_ends_at_once_and_loses_nothing_finished(
         stopped = ask(*TUNE, "--trials", "60")
     assert (stopped.code, stopped.out) == (130, "")
     assert "nothing finished is lost" in stopped.err and stopped.err.endswith("stopped\n")
-    finished = forecast.finished(FOLDER / "study.db", "synthetic-mlp")
+    finished = studies.finished(FOLDER / "study.db", "synthetic-mlp")
     assert finished and finished % 3 == 0 and not (FOLDER / "recipe.toml").exists()
 
 
@@ -249,8 +251,8 @@ def test_ctrl_c_in_the_first_of_two_studies_begins_no_second(
         press(patch, 2, 1)
         stopped = ask(*command)
     assert (stopped.code, stopped.out) == (130, "") and "ends after this batch" in stopped.err
-    assert forecast.finished("tuning/synthetic-hdp/study.db", "synthetic-hdp-initial") == 3
-    assert forecast.finished("tuning/synthetic-hdp/study.db", "synthetic-hdp") is None
+    assert studies.finished("tuning/synthetic-hdp/study.db", "synthetic-hdp-initial") == 3
+    assert studies.finished("tuning/synthetic-hdp/study.db", "synthetic-hdp") is None
 
 
 # Evaluating

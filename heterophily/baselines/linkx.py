@@ -3,8 +3,8 @@
     H_A = MLP_A(A),  H_X = MLP_X(X),  logits = MLP(ReLU([H_A ‖ H_X] W + b + H_A + H_X))
 
 A perceptron is (linear → ReLU → batch norm → dropout) between its linear maps, the first two without
-dropout. A is the 0/1 matrix of the graph, by default undirected; its first map is a sparse product with a weight
-that has a row for every node. Nothing is propagated. The optimizer is AdamW.
+dropout. A is the 0/1 matrix of the graph, undirected unless ``directed``; its first map is a sparse
+product with a weight that has a row for every node. Nothing is propagated. The optimizer is AdamW.
 
 An epoch takes O((|A| + nnz(X) + N h) h) time and O((N + F) h) memory. Since weights belong to nodes,
 numbering the nodes anew gives the same output only if those rows move along.
@@ -113,7 +113,10 @@ class LINKX(nn.Module):
 
 def linkx(graph: Graph, split: Split, config: LINKXConfig, seed: int) -> Procedure:
     """Train LINKX with cross-entropy."""
-    x, a = node_features(graph, config.feature_norm), adjacency(graph, loops="given", directed=config.directed)
+    x, a = (
+        node_features(graph, config.feature_norm),
+        adjacency(graph, loops="given", directed=config.directed),
+    )
     with seeded(seed):
         module = LINKX(
             graph.num_nodes,

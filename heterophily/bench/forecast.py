@@ -7,23 +7,19 @@ twice its patience, and no proposal to be dropped.
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import optuna
 import torch
 from optuna.storages import InMemoryStorage
 
-from heterophily.bench.samplers import FINISHED, grid_size
-from heterophily.bench.studies import open_storage
-from heterophily.bench.tuning import SCREEN, Study, Task, searched_fields
+from heterophily.bench.samplers import grid_size
+from heterophily.bench.tuning import SCREEN, Study, Task, own_fields, task_of
 from heterophily.config import Config, Range, types
 from heterophily.graph import Graph
 from heterophily.models import Model, find_model
@@ -64,6 +60,7 @@ def forecast(
     sampler: str = "tpe",
     ranges: Mapping[str, Range] | None = None,
     config: Mapping[str, Any] | None = None,
+    start: Mapping[str, Any] | None = None,
     splits: Sequence[int] | None = None,
     batch: int | None = None,
     seed: int = 0,
@@ -75,30 +72,18 @@ def forecast(
     ``left`` has the trials left to do, of the first study first. The other arguments are those of ``tune``.
     """
     found, device = find_model(model), torch.device(device)
-    positions = tuple(range(len(graph.splits)) if splits is None else splits)
     *before, trials = left
-    given = dict(config or {})
-    searched = searched_fields(found) | {n: r for n, r in (ranges or {}).items() if n in own_fields(found)}
-    searched = {name: searched[name] for name in searched if name not in given}
+    task = task_of(graph, found, sampler, ranges, config or {}, start, splits, batch, seed, prune, device)
     if sampler == "grid":
-        trials = min(trials, grid_size(searched))
-    task = Task(
-        found.name, graph.name, searched, found.config.parse(given), sampler,
-        batch or (16 if len(positions) > 1 else 32), 8, positions, seed, prune,
-    )  # fmt: skip
+        trials = min(trials, grid_size(task.space))
     mine = _measured(task, found, graph, trials, device)
     if not found.first or not before:
         return mine
+    first = {name: r for name, r in (ranges or {}).items() if name in find_model(found.first).fields}
     return mine + forecast(
-        graph, found.first, before, sampler=sampler, ranges=ranges, config=config, splits=splits,
+        graph, found.first, before, sampler=sampler, ranges=first, config=config, start=start, splits=splits,
         batch=batch, seed=seed, prune=prune, device=device,
     )  # fmt: skip
-
-
-def own_fields(model: Model) -> list[str]:
-    """Return the settings that a model reads and that no model before it settles."""
-    before = find_model(model.first).fields if model.first else ()
-    return [name for name in model.fields or types(model.config) if name not in before]
 
 
 def _measured(task: Task, model: Model, graph: Graph, trials: int, device: torch.device) -> Forecast:
@@ -189,15 +174,3 @@ def _memory(device: torch.device) -> int:
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
-
-
-def finished(storage: str | os.PathLike[str], study: str) -> int | None:
-    """Return how many trials a study has finished; None where it has not begun. Nothing is made."""
-    file = os.fspath(storage).removeprefix("sqlite:///")
-    if "://" not in file and not Path(file).expanduser().exists():
-        return None
-    opened = open_storage(storage)
-    if study not in optuna.get_all_study_names(opened):
-        return None
-    found = optuna.load_study(study_name=study, storage=opened)
-    return len(found.get_trials(deepcopy=False, states=FINISHED))

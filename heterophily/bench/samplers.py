@@ -45,6 +45,15 @@ def within(searched: Range, value: Any) -> bool:
     return bool(searched.low <= value <= searched.high)
 
 
+def widened(searched: Range, value: Any) -> Range:
+    """Return the range, made to hold a value."""
+    if within(searched, value):
+        return searched
+    if isinstance(searched, Choice):
+        return Choice(*searched.options, value)
+    return type(searched)(min(searched.low, value), max(searched.high, value))
+
+
 class Proposer:
     """Proposes settings one after the other, each in the light of the trials before and of those proposed."""
 

@@ -315,3 +315,15 @@ def _hidden(text: str, url: str) -> str:
     for secret in {*asked, *map(unquote, asked), written, unquote(written)} - {""}:
         text = text.replace(secret, "…")
     return text
+
+
+def finished(storage: str | os.PathLike[str], study: str) -> int | None:
+    """Return how many trials a study has finished; None where it has not begun. Nothing is made."""
+    file = os.fspath(storage).removeprefix("sqlite:///")
+    if "://" not in file and not Path(file).expanduser().exists():
+        return None
+    opened = open_storage(storage)
+    if study not in optuna.get_all_study_names(opened):
+        return None
+    found = optuna.load_study(study_name=study, storage=opened)
+    return len(found.get_trials(deepcopy=False, states=FINISHED))

@@ -24,12 +24,13 @@ import torch
 from optuna.trial import FrozenTrial, TrialState
 from scipy.stats import rankdata
 
-from heterophily.bench.samplers import FINISHED, SAMPLERS, Proposer, grid, grid_size, within
+from heterophily.bench.samplers import FINISHED, SAMPLERS, Proposer, grid, grid_size, widened, within
 from heterophily.bench.studies import (
     Worker,
     close,
     counts,
     enter,
+    finished,
     open_storage,
     open_study,
     places,
@@ -64,9 +65,7 @@ class Task:
     """The settings that are not searched."""
     sampler: str = "tpe"
     batch: int = 16
-    """Proposals of a batch."""
-    alike: int = 8
-    """Proposals of a batch that share what changes shapes, so that the engine trains them together."""
+    """Proposals of a batch; each half shares what changes shapes, so that the engine trains it together."""
     splits: tuple[int, ...] = ()
     seed: int = 0
     prune: bool = True
@@ -74,11 +73,14 @@ class Task:
     def to_json(self) -> dict[str, Any]:
         """Return it fit for JSON; equal texts are equal tasks."""
         ranges = {name: _words(searched) for name, searched in self.space.items()}
-        rest = {
-            name: getattr(self, name) for name in ("model", "dataset", "sampler", "batch", "alike", "seed")
-        }
+        rest = {name: getattr(self, name) for name in ("model", "dataset", "sampler", "batch", "seed")}
         fixed = {n: v for n, v in self.config.to_dict().items() if n not in self.space}
         return rest | {"space": ranges, "fixed": fixed, "splits": list(self.splits), "prune": self.prune}
+
+    @property
+    def alike(self) -> int:
+        """Proposals in a row that share what changes shapes."""
+        return max(self.batch // 2, 1)
 
     def accepts(self, params: Mapping[str, Any]) -> bool:
         """Say whether the model takes such settings."""
@@ -126,6 +128,7 @@ def tune(
     sampler: str = "tpe",
     ranges: Mapping[str, Range] | None = None,
     config: Mapping[str, Any] | None = None,
+    start: Mapping[str, Any] | None = None,
     splits: Sequence[int] | None = None,
     batch: int | None = None,
     seconds: float | None = None,
@@ -139,53 +142,77 @@ def tune(
     """Search the settings of a model on the validation nodes of some splits, by default all.
 
     The study goes on where it stopped if the storage has it. A model with a first stage has that tuned
-    before, with as many trials, and takes its settings over. ``ranges`` replaces or adds search ranges,
-    ``config`` sets what is not searched. ``seconds`` ends each study after the batch in which they run out.
+    before, with as many trials, and takes its settings over; once its own study has begun, they are settled.
+    ``ranges`` replaces or adds search ranges, ``config`` sets what is not searched. ``start`` is proposed
+    first, instead of the defaults, and holds for what is neither searched nor set. ``seconds`` ends each
+    study after the batch in which they run out.
     """
-    found = find_model(model)
-    initial = None
-    given = dict(config or {})
-    narrowed = dict(ranges or {})
-    for name in narrowed:
-        if name not in types(found.config):
-            found.config.parse({name: None})  # says which there are
+    found, title = find_model(model), study or f"{graph.name}-{find_model(model).name}"
+    initial, given = None, dict(config or {})
     if found.first:
         before = find_model(found.first)
-        own = {n: r for n, r in narrowed.items() if n in before.fields}
+        begun = finished(storage, title) is not None
         initial = tune(
             graph, before.name, trials, storage=storage, study=study and f"{study}-initial", sampler=sampler,
-            ranges=own, config=given, splits=splits, batch=batch, seconds=seconds, seed=seed, prune=prune,
-            device=device, watch=watch, tell=tell, stop=stop,
+            ranges={n: r for n, r in (ranges or {}).items() if n in before.fields}, config=given, start=start,
+            splits=splits, batch=batch, seconds=seconds, seed=seed, prune=prune, device=device, watch=watch,
+            tell=tell, stop=(lambda: True) if begun else stop,
         )  # fmt: skip
         settled = initial.config.to_dict()
         given |= {name: settled[name] for name in before.fields}
-        narrowed = {n: r for n, r in narrowed.items() if n not in before.fields}
-    searched = {n: r for n, r in (searched_fields(found) | narrowed).items() if n not in given}
-    positions = tuple(range(len(graph.splits)) if splits is None else splits)
-    if not positions:
-        raise GraphError(f"{graph.name} has no splits to tune on; make some with graph.with_splits(...)")
-    for position in positions:
-        graph.split(position)  # says which there are
-    task = Task(
-        found.name, graph.name, searched, found.config.parse(given), sampler,
-        batch or (16 if len(positions) > 1 else 32), 8, positions, seed, prune,
-    )  # fmt: skip
+    task = task_of(graph, found, sampler, ranges, given, start, splits, batch, seed, prune, device)
     opened = open_storage(storage)
     try:
-        work = Study(task, graph, opened, study or f"{graph.name}-{found.name}", device, watch)
+        work = Study(task, graph, opened, title, device, watch)
         work.run(trials, seconds, tell, stop)
         return work.found(initial)
     finally:
         shut(opened)
 
 
+def task_of(
+    graph: Graph,
+    model: Model,
+    sampler: str,
+    ranges: Mapping[str, Range] | None,
+    given: Mapping[str, Any],
+    start: Mapping[str, Any] | None,
+    splits: Sequence[int] | None,
+    batch: int | None,
+    seed: int,
+    prune: bool,
+    device: str | torch.device,
+) -> Task:
+    """Return the task of a study: what is searched, where, from which settings, how many at a time."""
+    first = find_model(model.first).fields if model.first else ()
+    for name in ranges or ():
+        if name not in types(model.config):
+            model.config.parse({name: None})  # says which there are
+        if name not in (*own_fields(model), *first):
+            raise ConfigError(f"{model.title} does not read {name}, so there is nothing to search")
+    own = {name: r for name, r in (ranges or {}).items() if name not in first}
+    searched = {n: r for n, r in (searched_fields(model) | own).items() if n not in given}
+    config = model.config.parse(dict(start or {}) | dict(given))
+    searched = {name: widened(r, getattr(config, name)) if start else r for name, r in searched.items()}
+    positions = tuple(range(len(graph.splits)) if splits is None else splits)
+    if not positions:
+        raise GraphError(f"{graph.name} has no splits to tune on; make some with graph.with_splits(...)")
+    for position in positions:
+        graph.split(position)  # says which there are
+    batch = batch or (64 if torch.device(device).type == "cuda" else 16 if len(positions) > 1 else 32)
+    return Task(model.name, graph.name, searched, config, sampler, batch, positions, seed, prune)
+
+
+def own_fields(model: Model) -> list[str]:
+    """Return the settings that a model reads and that no model before it settles."""
+    before = find_model(model.first).fields if model.first else ()
+    return [name for name in model.fields or types(model.config) if name not in before]
+
+
 def searched_fields(model: Model) -> dict[str, Range]:
     """Return the fields of a model that a study searches, with their ranges."""
-    every = space(model.config)
-    if model.fields:
-        return {name: searched for name, searched in every.items() if name in model.fields}
-    before = find_model(model.first).fields if model.first else ()
-    return {name: searched for name, searched in every.items() if name not in before}
+    own = own_fields(model)
+    return {name: searched for name, searched in space(model.config).items() if name in own}
 
 
 def parse_range(kind: type[Config], name: str, text: str) -> Range:

@@ -73,10 +73,21 @@ def tune(
         ),
     ] = None,
     settings: Settings = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="paper|FILE",
+            help="Propose a recipe's settings first, instead of the defaults; ranges are made to hold them.",
+        ),
+    ] = None,
     split: Splits = "all",
     batch: Annotated[
         int | None,
-        typer.Option(min=1, metavar="B", help="Proposals made at a time; by default 16, or 32 on one split."),
+        typer.Option(
+            min=1,
+            metavar="B",
+            help="Proposals made at a time; by default 64 on a GPU, else 16, or 32 on one split.",
+        ),
     ] = None,
     seed: Seed = 0,
     no_prune: Annotated[
@@ -106,11 +117,13 @@ def tune(
     What is set with --set is not searched.
     HDP's initial assignment is tuned first, in a study NAME-initial of its own.
     """
+    from heterophily import recipes
     from heterophily.bench import tuning
     from heterophily.bench.findings import findings
-    from heterophily.bench.forecast import finished, forecast
+    from heterophily.bench.forecast import forecast
     from heterophily.bench.results import make_folder, to_text, write_files
     from heterophily.bench.samplers import SAMPLERS
+    from heterophily.bench.studies import finished
     from heterophily.graph.datasets import canonical
     from heterophily.models import find_model
     from heterophily.show.progress import FollowStudy, waiting
@@ -128,6 +141,7 @@ def tune(
     }
     if both := sorted(given.keys() & ranges.keys()):
         raise Mistake(f"--set and --space both name {both[0]}; it is either set or searched")
+    first = None if start is None else recipes.recipe(found.name, name, start)
     seconds = None if time is None else seconds_of(time)
     where = choose_device(device)
     positions = split_positions(split)
@@ -147,8 +161,8 @@ def tune(
     settled = bool(found.first) and done[title] is not None
     left = [0 if settled and key != title else max(trials - (count or 0), 0) for key, count in done.items()]
     shared: dict[str, Any] = {
-        "sampler": sampler, "ranges": ranges, "config": given, "splits": positions, "batch": batch,
-        "seed": seed, "prune": not no_prune, "device": where,
+        "sampler": sampler, "ranges": ranges, "config": given, "start": first, "splits": positions,
+        "batch": batch, "seed": seed, "prune": not no_prune, "device": where,
     }  # fmt: skip
     if any(left):
         with waiting(console, "measuring a few epochs for a forecast"):
@@ -178,11 +192,9 @@ def tune(
 
         def wish() -> bool:
             """Say whether to stop; where the last study was not reached there is nothing to show for it."""
-            nonlocal settled
             if stop.asked and watch.study != title:
                 raise typer.Exit(STOPPED)
-            skip, settled = settled, False  # the first study is asked about once, and left
-            return skip or stop.asked
+            return stop.asked
 
         result = tuning.tune(
             graph, found.name, trials, storage=place, study=title, seconds=seconds, watch=watch,

@@ -203,6 +203,19 @@ def test_the_first_proposal_is_what_one_would_take_without_a_study(tmp_path: Pat
     assert set(other.trials["dropout"]) <= {0.1, 0.2}, "a default outside the range is no proposal"
 
 
+def test_a_study_may_start_from_a_recipe_even_outside_the_ranges(tmp_path: Path) -> None:
+    start = {"dropout": 0.33, "learning_rate": 0.5, "select": "loss", "hidden_dim": 12}
+    ranges = {"dropout": Choice(0.1, 0.2), "learning_rate": Uniform(0.01, 0.1)}
+    found = tune(tiny_graph(), "mlp", 12, storage=tmp_path / "a.db", config={"epoch": 4, "hidden_dim": 8},
+                 start=start, batch=4, ranges=ranges)  # fmt: skip
+    first = found.trials.iloc[0]
+    assert (first["dropout"], first["learning_rate"]) == (0.33, 0.5)
+    assert set(found.trials["dropout"]) == {0.1, 0.2, 0.33}
+    settings = found.config.to_dict()
+    assert settings["select"] == "loss", "what is not searched is as at the start"
+    assert settings["hidden_dim"] == 8, "what is set is not"
+
+
 def test_a_study_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Run] = []
     monkeypatch.setattr(tuning, "train_runs", engine(lambda run: (1 - rate(run), rate(run)), asked))

@@ -1,0 +1,115 @@
+"""Tune cells of Table 1 one after the other: `heterophily.tune` from each recipe, all into one file.
+
+    python benchmarks/tune_cells.py hdp --datasets texas cora --trials 200 --seconds 60 --data DIR --out FILE
+    python benchmarks/tune_cells.py gat ugcn --datasets texas --seconds 20 --set wrgat.depth=2 --out FILE
+
+Every study starts from the packaged recipe and keeps epochs by validation accuracy. FILE is added to cell by
+cell, so that a run that was stopped goes on; `write_recipes.py` turns it into recipes. Test labels stay
+closed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from heterophily import load, tune
+from heterophily.bench.protocol import versions
+from heterophily.bench.tuning import Tuning
+from heterophily.config import ConfigError
+from heterophily.graph import Graph
+from heterophily.models import find_model
+from heterophily.recipes import recipe
+
+
+def short(found: Tuning) -> dict[str, Any]:
+    """Return the trace of a study in short form: a column per field, a row per trial."""
+    table = found.trials
+    kept = ["validation", "loss", "splits", *found.task.space]
+    rows = [
+        [v if isinstance(v, str | bool) else round(float(v), 5) for v in row] for row in table[kept].values
+    ]
+    return {
+        "trials": len(table), "dropped": int((table["state"] == "dropped").sum()), "spared": found.spared,
+        "columns": kept, "trace": rows,
+    }  # fmt: skip
+
+
+def cell(graph: Graph, model: str, fixed: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
+    """Tune one model on one graph."""
+    begin = time.perf_counter()
+    try:
+        start = recipe(model, graph.name)
+    except ConfigError:
+        start = {}
+    splits = range(len(graph.splits)) if args.splits is None else range(args.splits)
+    fixed = ({"select": "score"} if hasattr(find_model(model).config(), "select") else {}) | fixed
+    with tempfile.TemporaryDirectory() as folder:
+        found = tune(
+            graph, model, args.trials, storage=f"{folder}/study.journal", start=start, config=fixed,
+            splits=splits, batch=args.batch, seconds=args.seconds, seed=args.seed, device=args.device,
+        )  # fmt: skip
+    first = found.trials.iloc[0]
+    row = {
+        "model": model, "dataset": graph.name, "splits": len(splits), "sampler": "tpe", "seed": args.seed,
+        "validation": found.validation, "validation_at_start": float(first["validation"]),
+        "config": found.config.changes(), "seconds": time.perf_counter() - begin, **short(found),
+    }  # fmt: skip
+    return row if found.initial is None else row | {"initial": short(found.initial)}
+
+
+def main() -> None:
+    """Go through the cells; what FILE already has is left as it is."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--datasets", nargs="+", required=True)
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--seconds", type=float, help="of each study; HDP has two")
+    parser.add_argument("--limit", type=float, default=float("inf"), help="seconds until no cell is started")
+    parser.add_argument("--set", nargs="*", default=[], help="MODEL.FIELD=VALUE that is not searched")
+    parser.add_argument("--splits", type=int, help="judge on the first splits only")
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--data")
+    parser.add_argument("--out", required=True)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    out, start = Path(args.out), time.perf_counter()
+    done: list[dict[str, Any]] = json.loads(out.read_text()) if out.exists() else []
+    for dataset in args.datasets:
+        graph = load(dataset, data=args.data)
+        for model in args.models:
+            if any((row["model"], row["dataset"]) == (model, dataset) for row in done):
+                continue
+            if time.perf_counter() - start > args.limit:
+                break
+            specs = [spec.removeprefix(f"{model}.") for spec in args.set if spec.startswith(f"{model}.")]
+            try:
+                row = cell(graph, model, dict(spec.split("=", 1) for spec in specs), args)
+            except Exception as error:  # one cell that fails must not cost the others
+                print(f"{dataset:10s} {model:10s} {type(error).__name__}: {error}"[:300], flush=True)
+                continue
+            row |= {"versions": versions(), "device": device_name(args.device)}
+            done.append(row)
+            text = f"val {100 * row['validation']:.2f} (start {100 * row['validation_at_start']:.2f})"
+            effort = f"of {row['trials']:4d}, {row['seconds']:.0f} s"
+            print(f"{dataset:10s} {model:10s} {text} {effort} {row['config']}", flush=True)
+            out.write_text(json.dumps(done) + "\n")
+    print(f"{len(done)} cells, {time.perf_counter() - start:.0f} s")
+
+
+def device_name(device: str) -> str:
+    """Name the device in a result."""
+    return torch.cuda.get_device_name() if device.startswith("cuda") else "cpu"
+
+
+if __name__ == "__main__":
+    main()
