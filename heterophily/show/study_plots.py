@@ -48,6 +48,8 @@ R = TypeVar("R", bound=Result)
 P = ParamSpec("P")
 BY_MODEL = ("local", "calibration", "confusion")
 SPACES = {"h": "H", "h_hm": "H$^{hm}$", "h_ht": "H$^{ht}$"}
+FEW = 10
+"""Test nodes from which on a bin is drawn; of fewer, luck speaks."""
 METRICS = {"accuracy": "accuracy", "roc_auc": "ROC AUC"}
 
 
@@ -250,7 +252,7 @@ def cosines(axes: Axes, result: Tsne) -> None:
     """Draw the cosines between the prototypes of H^ego; orthogonal ones have 0 off the diagonal."""
     matrix = np.array(result.cosines, dtype=float)
     mean, _ = result.orthogonality()
-    axes.set_title(f"prototypes, mean |cos| {mean:.2f}")
+    axes.set_title(f"prototypes, |cos| {mean:.2f}")
     _matrix(axes, matrix, _short(result.classes, 3), "RdBu_r", (-1, 1), lambda value: f"{value:.2f}")
     for labels in (axes.get_xticklabels(), axes.get_yticklabels()):  # a legend for the other panels
         for label, color in zip(labels, class_colors(len(matrix))):
@@ -279,18 +281,20 @@ def preference(
 
 @panel(Local, 1.9)
 def local(axes: Axes, result: Local, by: str = "homophily") -> None:
-    """Draw the accuracy of each model by local "homophily" or by "degree", with the number of nodes."""
+    """Draw the accuracy by local "homophily" or by "degree"; bins of under ten nodes are left out."""
     if by not in result.bins:
         raise StudyError(f"by is {by!r}; it is one of {', '.join(result.bins)}")
-    at = np.arange(len(result.bins[by]))
+    counts = np.array(result.total(by))
+    shown = counts >= FEW if (counts >= FEW).any() else counts > 0
+    at = np.arange(shown.sum())
     shift = np.linspace(-0.14, 0.14, len(result.models)) if len(result.models) > 1 else [0.0]
     for model, aside, look in zip(result.models, shift, model_looks(result.models).values()):
-        means, stds = (100 * np.array(column, dtype=float) for column in result.line(by, model))
+        means, stds = (100 * np.array(column, dtype=float)[shown] for column in result.line(by, model))
         axes.errorbar(
             at + aside, means, np.nan_to_num(stds), elinewidth=0.7, label=MODELS[model].title, **look
         )
-    counts = result.total(by)
-    axes.set_xticks(at, [f"{name}\n{_thousands(count)}" for name, count in zip(result.bins[by], counts)])
+    names = np.array(result.bins[by])[shown]
+    axes.set_xticks(at, [f"{name}\n{_thousands(count)}" for name, count in zip(names, counts[shown])])
     words = {"homophily": "share of neighbors of its own class", "degree": "number of neighbors"}
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, -2), min(high, 102))

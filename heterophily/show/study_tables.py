@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from heterophily.models import MODELS
@@ -40,6 +41,9 @@ def list_table() -> Table:
     """Return all studies with their datasets."""
     words = ["study", "what it shows", "paper", "datasets"]
     table = new_table("", words, words=words)
+    table.box, table.padding, table.pad_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
+    for column in table.columns:
+        column.vertical = "top"
     for name, study in STUDIES.items():
         table.add_row(name, study.title, study.paper or "–", ", ".join(study.datasets))
     return table

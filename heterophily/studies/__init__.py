@@ -5,7 +5,7 @@ Each file holds one: ``study(graph, plan)`` trains all its runs together and ret
 """
 
 from heterophily.studies.plan import Plan, Trial
-from heterophily.studies.registry import FITTED, STUDIES, bundle, find_study, from_json, read, unbundle
+from heterophily.studies.registry import FITTED, STUDIES, find_study, from_json, read, unbundle
 from heterophily.studies.result import Result, StudyError
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Result",
     "StudyError",
     "Trial",
-    "bundle",
     "find_study",
     "from_json",
     "read",

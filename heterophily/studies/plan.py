@@ -81,10 +81,9 @@ class Plan:
 
         Returns the trials of each entry, in the order of the places, and what to say about it all.
         """
-        for name in self.changes:
+        for name, value in self.changes.items():
             if not any(name in types(type(config)) for _, config in entries):
-                models = ", ".join(dict.fromkeys(find_model(model).title for model, _ in entries))
-                raise StudyError(f"no model of this study has a setting {name!r}; it trains {models}")
+                entries[0][1].replace(**{name: value})  # says which settings there are
         start = time.perf_counter()
         places = self.places(graph)
         distinct = list(dict.fromkeys(entries))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,13 +123,8 @@ def read(file: str | os.PathLike[str]) -> Result:
     return from_json(content)
 
 
-def bundle(results: Sequence[Result]) -> dict[str, Any]:
-    """Return many results as one JSON object."""
-    return {"results": [result.to_json() for result in results]}
-
-
 def unbundle(content: Mapping[str, Any]) -> list[Result]:
-    """Return the results of a bundle."""
+    """Return the results that one JSON object holds, as ``--json`` prints it: a list called "results"."""
     if not isinstance(content, Mapping) or not isinstance(content.get("results"), list):
         raise StudyError("this is no bundle of results: it has no list of them")
     return [from_json(each) for each in content["results"]]
