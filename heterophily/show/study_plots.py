@@ -273,7 +273,7 @@ def preference(
     matrix[matrix.sum(1) == 0] = np.nan
     apart = result.apart(labels, neighborhood)
     words = f"{neighborhood}\n{labels} labels"
-    axes.set_title(words if apart is None else f"{words}, {apart:.2f} apart")
+    axes.set_title(words if apart is None else f"{words}, {apart:.2f} apart", fontsize=7)
     _matrix(axes, matrix, _short(result.classes), "Blues", (0, 1), lambda value: f"{100 * value:.0f}")
     axes.set_xlabel("class of neighbors")
     axes.set_ylabel("class of a node")
