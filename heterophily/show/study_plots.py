@@ -197,10 +197,9 @@ def information(axes: Axes, result: Information) -> None:
     overlaps = [values["hm_labels"], values["ht_labels"], values["hm_ht"]]
     centers, radii = three_circles([result.labels, 1.0, 1.0], overlaps)
     looks = (("labels", PALE[0], INK), ("H$^{hm}$", PALE[1], SAME), ("H$^{ht}$", PALE[2], OTHER))
-    middle = np.mean(centers, axis=0)
-    for center, radius, (name, fill, edge) in zip(centers, radii, looks):
+    for k, (center, radius, (name, fill, edge)) in enumerate(zip(centers, radii, looks)):
         axes.add_patch(Circle(center, radius, facecolor=fill, edgecolor=edge, alpha=0.55, linewidth=1.2))
-        away = np.subtract(center, middle)
+        away = np.subtract(center, np.mean(centers[:k] + centers[k + 1 :], axis=0))  # from both others
         away = away / max(float(np.hypot(*away)), 1e-9)
         x, y = np.add(center, 0.62 * radius * away)
         axes.text(x, y, name, ha="center", va="center", color=edge, fontweight="bold", fontsize=8)
@@ -230,6 +229,13 @@ def tsne(axes: Axes, result: Tsne, space: str = "h") -> None:
     if space not in result.points:
         raise StudyError(f"space is {space!r}; it is one of {', '.join(result.points)}")
     points, labels = np.array(result.points[space]), np.array(result.labels)
+    axes.set(xticks=[], yticks=[])
+    axes.spines[:].set_visible(True)
+    axes.spines[:].set_color(FAINT)
+    axes.set_title(SPACES[space])
+    if not np.ptp(points, axis=0).any():
+        axes.text(0.5, 0.5, "all nodes alike", transform=axes.transAxes, ha="center", va="center")
+        return
     colors = class_colors(len(result.classes))
     size = float(np.clip(4000 / len(points), 0.8, 9))
     order = np.random.default_rng(0).permutation(len(points))  # so that no class lies on top of all others
@@ -241,10 +247,6 @@ def tsne(axes: Axes, result: Tsne, space: str = "h") -> None:
             axes.scatter(
                 star[0], star[1], s=55, marker="*", color=color, edgecolors="black", linewidths=0.7, zorder=3
             )
-    axes.set(xticks=[], yticks=[])
-    axes.spines[:].set_visible(True)
-    axes.spines[:].set_color(FAINT)
-    axes.set_title(SPACES[space])
 
 
 @panel(Tsne, 2.6)

@@ -21,7 +21,7 @@ COLUMN = 3.3
 SAME, OTHER = "#d95f02", "#4477aa"
 """Orange joins nodes of one class, blue nodes of two classes."""
 INK, FAINT = "#222222", "#999999"
-PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#555555")
+PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#555555", "#f0e442")
 """Okabe and Ito's colors, for classes."""
 MODEL_COLORS = {"hdp": SAME, "mlp": "#555555", "gcn": OTHER}
 SPARE_COLORS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#882255", "#999933", "#117733")

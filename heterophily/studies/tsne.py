@@ -89,8 +89,10 @@ def look(graph: Graph, trials: Sequence[Trial], most: int = MOST, seed: int = 0)
 
 
 def layout(x: NDArray[Any], seed: int = 0) -> NDArray[Any]:
-    """Lay rows out in the plane by t-SNE, rounded to what can be seen."""
+    """Lay rows out in the plane by t-SNE, rounded to what can be seen; if all are alike, on one spot."""
     x = x.astype(np.float64)
+    if not np.ptp(x, axis=0).any():
+        return np.zeros((len(x), 2))
     width = min(COMPONENTS, *x.shape)
     if x.shape[1] > width:
         x = PCA(width, random_state=seed).fit_transform(x)

@@ -39,8 +39,8 @@ def words(figure: Figure) -> list[Text]:
     """All words of a figure that are drawn; the labels of ticks beyond an axis are not."""
     FigureCanvasAgg(figure).draw()
     beyond = set()
-    for axes, axis in ((axes, axis) for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
-        low, high = sorted(axis.get_view_interval()) if axes.axison else (0, -1)
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        low, high = sorted(axis.get_view_interval()) if axis.axes.axison else (0, -1)
         beyond |= {id(tick.label1) for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high}
     return [
         text
@@ -139,6 +139,15 @@ def test_a_row_that_changes_nothing_is_marked() -> None:
     result = made("ablation")
     idle = replace(result, idle=[row == "w/o SMP." for row in result.rows])
     assert "w/o SMP. (idle)" in [label.get_text() for label in plot.ablation(idle).get_yticklabels()]
+
+
+def test_what_is_not_there_is_said_and_not_drawn() -> None:
+    result = made("tsne")
+    alike = replace(result, points=result.points | {"h_ht": [[0.0, 0.0]] * len(result.labels)})
+    assert "all nodes alike" in [text.get_text() for text in plot.tsne(alike, space="h_ht").texts]
+    whole = made("partition")
+    none = [tally | {"ht_same": 0, "ht_other": 0} for tally in whole.kept]
+    assert "no edges" in [text.get_text() for text in plot.partition(replace(whole, kept=none)).texts]
 
 
 # Venn's circles

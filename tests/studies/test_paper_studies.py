@@ -187,6 +187,16 @@ def test_a_star_stands_among_the_nodes_it_is_the_mean_of() -> None:
         assert set(near // 40) == {k}
 
 
+def test_where_no_edge_is_heterophilous_all_of_h_ht_lies_on_one_spot() -> None:
+    plan = Plan(changes=SETTINGS | {"rescale": 50.0})
+    result = tsne.study(tiny_graph(), plan)
+    assert not np.any(result.points["h_ht"]) and np.ptp(result.points["h_hm"], axis=0).all()
+    (one,) = partition.study(tiny_graph(), Plan(splits=[0], changes=plan.changes)).kept
+    assert one["ht_same"] == one["ht_other"] == 0
+    looked = preference.study(tiny_graph(), Plan(splits=[0], changes=plan.changes))
+    assert looked.apart("true", "heterophilous") is None
+
+
 def test_orthogonal_prototypes_have_cosines_of_zero_and_absent_ones_none() -> None:
     cosines = tsne.cosine_matrix(np.array([[2.0, 0], [0, 1], [1, 1], [0, 0]]), np.array([True] * 4))
     assert cosines[0][:2] == [1.0, 0.0] and cosines[0][2] == pytest.approx(np.sqrt(0.5))
