@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from heterophily._version import __version__
 
 if TYPE_CHECKING:
+    from heterophily import plot, studies
     from heterophily.bench.compare import compare, read_scores
     from heterophily.bench.diagnosis import diagnose
     from heterophily.bench.reproduce import reproduce
@@ -35,9 +36,11 @@ __all__ = [
     "homophily",
     "load",
     "make_classifier",
+    "plot",
     "random_splits",
     "read_scores",
     "reproduce",
+    "studies",
     "tune",
 ]
 
@@ -57,9 +60,11 @@ _HOMES = {
     "homophily": "heterophily.graph.homophily",
     "load": "heterophily.graph.datasets",
     "make_classifier": "heterophily.estimator",
+    "plot": "heterophily.plot",
     "random_splits": "heterophily.graph",
     "read_scores": "heterophily.bench.compare",
     "reproduce": "heterophily.bench.reproduce",
+    "studies": "heterophily.studies",
     "tune": "heterophily.bench.tuning",
 }
 
@@ -67,7 +72,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    home = importlib.import_module(_HOMES[name])
+    value = globals()[name] = home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)
     return value
 
 

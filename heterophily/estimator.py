@@ -27,9 +27,9 @@ from heterophily.graph import Graph, Split
 from heterophily.graph.graph import GraphError
 from heterophily.hdp import HDPConfig
 from heterophily.models import MODELS, Model, find_model
-from heterophily.outcomes import edge_table, probabilities
+from heterophily.outcomes import edge_table, probabilities, representations
 from heterophily.recipes import PACKAGED, recipe
-from heterophily.stage import DivergedError, Outcome
+from heterophily.stage import DivergedError
 from heterophily.training import metrics
 from heterophily.training.device import choose_device
 from heterophily.training.runs import Run, train_runs
@@ -336,16 +336,6 @@ def _classifier(model: Model) -> type[GraphClassifier]:
 def make_classifier(name: str, /, **params: Any) -> GraphClassifier:
     """Return the estimator of any model by its name: ``make_classifier("gcn", dropout=0.2)``."""
     return CLASSIFIERS[find_model(name).name](**params)
-
-
-def representations(outcome: Outcome) -> Any:
-    """Return what the fitted module computes for every node, with its best weights."""
-    trained = outcome.trained
-    with torch.no_grad():
-        module = outcome.module.eval()
-        return torch.func.functional_call(
-            module, trained.weights, (trained.state["blocks"], trained.state["parts"])
-        )
 
 
 def held_out(graph: Graph, fraction: float, seed: int) -> Split:

@@ -24,7 +24,9 @@ LAYERS = (
     {"models", "outcomes"},
     {"recipes", "training"},
     {"estimator", "bench"},
+    {"studies"},
     {"show"},
+    {"plot"},
     {"cli"},
     {"__main__"},
 )

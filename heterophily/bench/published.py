@@ -6,12 +6,24 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+Printed = dict[str, dict[str, tuple[float, float]]]
+
 
 @cache
-def table_1() -> dict[str, dict[str, tuple[float, float]]]:
+def table_1() -> Printed:
     """Return Table 1 by model and dataset: accuracy and its standard deviation, as fractions."""
-    content = tomllib.loads(Path(__file__).with_name("table1.toml").read_text(encoding="utf-8"))
+    return _fractions("table1.toml")
+
+
+@cache
+def table_3() -> Printed:
+    """Return Table 3 by what is left out and dataset: accuracy and its standard deviation, as fractions."""
+    return _fractions("table3.toml")
+
+
+def _fractions(name: str) -> Printed:
+    content = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
     return {
-        model: {dataset: (mean / 100, std / 100) for dataset, (mean, std) in row.items()}
-        for model, row in content.items()
+        row: {dataset: (mean / 100, std / 100) for dataset, (mean, std) in cells.items()}
+        for row, cells in content.items()
     }

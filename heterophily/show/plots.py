@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
-SAME, OTHER = "#d95f02", "#4477aa"
-"""Orange joins nodes of one class, blue nodes of two classes; the color-blind tell them apart too."""
+from heterophily.show.style import OTHER, SAME
 
 
 def to_png(figure: Figure, dpi: int = 150) -> bytes:

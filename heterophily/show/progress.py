@@ -49,6 +49,11 @@ class Follow:
         self.live: Progress | None = None
         self._begin("")
 
+    def expect(self, runs: int) -> None:
+        """Watch another training, of so many runs, from now on."""
+        self.runs = runs
+        self._begin("")
+
     def _begin(self, stage: str) -> None:
         """Start counting a stage."""
         self.stage, self.best = stage, -1.0

@@ -35,7 +35,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     title += f", means of {evaluation.seeds} seeds" if several else ""
     initial = any(score.initial for score in evaluation.splits)
     columns = ["split", *(["initial\nvalidation", "initial\ntest"] if initial else []), "validation", "test"]
-    table = _table(title, [*columns, *(["± over\nseeds"] if several else []), "epochs", "seconds"])
+    table = new_table(title, [*columns, *(["± over\nseeds"] if several else []), "epochs", "seconds"])
     for split, runs in evaluation.by_split.items():
         first = [run.initial for run in runs if run.initial]
         scores = [mean(r.validation for r in first), mean(r.test for r in first)] if first else []
@@ -66,7 +66,7 @@ def summary(evaluation: Evaluation) -> str:
 def datasets_table(rows: Iterable[Facts]) -> Group:
     """Return the facts of all datasets, one row each; it fits 80 columns."""
     columns = ("name", "nodes", "edges", "features", "classes", "homophily", "metric")
-    table = _table("", columns, words=("name", "metric"))
+    table = new_table("", columns, words=("name", "metric"))
     table.box, table.padding, table.pad_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
     for facts in rows:
         numbers = (facts.nodes, facts.edges, facts.features, facts.classes)
@@ -125,7 +125,7 @@ def dataset_card(facts: Facts) -> Table:
 
 def synthetic_card(options: Mapping[str, Any]) -> Group:
     """Return the options of the synthetic graph with their defaults."""
-    table = _table("", ["option", "default"], words=["option"])
+    table = new_table("", ["option", "default"], words=["option"])
     for name, default in options.items():
         table.add_row(name, "–" if default is None else str(default))
     words = (
@@ -150,7 +150,7 @@ def demo_table(demo: Demo) -> Table:
         "HDP's initial assignment": score.initial,
         "HDP": score,
     }
-    table = _table("accuracy in %", ["model", "validation", "test", "epochs"], words=["model"])
+    table = new_table("accuracy in %", ["model", "validation", "test", "epochs"], words=["model"])
     for name, row in rows.items():
         table.add_row(name, percent(row.validation), percent(row.test), str(row.epochs))
     return table
@@ -172,7 +172,7 @@ def demo_words(demo: Demo) -> str:
     )
 
 
-def _table(title: str, columns: Iterable[str], words: Container[str] = ()) -> Table:
+def new_table(title: str, columns: Iterable[str], words: Container[str] = ()) -> Table:
     """Return an empty table; columns of numbers are flush right, those named in ``words`` flush left."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for name in columns:

@@ -16,7 +16,8 @@ from heterophily.bench.findings import ENOUGH, Findings, Importance, places
 from heterophily.config import Choice, Integer, Range
 from heterophily.models import MODELS
 from heterophily.show.cards import value_words
-from heterophily.show.plots import OTHER, SAME, to_png
+from heterophily.show.plots import to_png
+from heterophily.show.style import OTHER, SAME
 from heterophily.show.tables import METRICS
 
 DROPPED = "#aaaaaa"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,11 +37,13 @@ def train_runs(
     dtype: torch.dtype = torch.float32,
     watch: Watch | None = None,
     together: bool | None = None,
+    observe: Callable[[Stage], Stage] | None = None,
 ) -> list[Outcome]:
     """Train all runs and return their outcomes in the order given.
 
     Each model is a generator of stages; in every round the stages that all live runs wait for are
-    collected, equal ones merged, and those of one shape trained as one batch.
+    collected, equal ones merged, and those of one shape trained as one batch. ``observe`` may hand back a
+    stage that notes more for the history than the model does.
     """
     device = torch.device(device)
     graph = graph.to(device)
@@ -52,7 +54,8 @@ def train_runs(
     outcomes: list[Any] = [None] * len(runs)
     waiting = {i: next(procedure) for i, procedure in enumerate(procedures)}
     while waiting:
-        trained = train_stages(list(waiting.values()), device, dtype, watch, together)
+        stages = [observe(stage) if observe else stage for stage in waiting.values()]
+        trained = train_stages(stages, device, dtype, watch, together)
         for i, result in zip(list(waiting), trained, strict=True):
             try:
                 waiting[i] = procedures[i].send(result)

@@ -1,0 +1,459 @@
+"""Pictures of studies: a function for each panel, and figures that put the panels of a study together.
+
+A panel takes a result of its study, or a fitted classifier where a study can be made of one, and draws on
+the axes given or on new ones of a column's width.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+from matplotlib.ticker import MaxNLocator
+from sklearn.utils.validation import check_is_fitted
+
+from heterophily.estimator import GraphClassifier
+from heterophily.models import MODELS
+from heterophily.show.style import (
+    COLUMN,
+    FAINT,
+    INK,
+    OTHER,
+    SAME,
+    class_colors,
+    model_looks,
+    new_axes,
+    styled,
+)
+from heterophily.show.venn import three_circles
+from heterophily.studies import FITTED, Result, StudyError, Trial
+from heterophily.studies.ablation import Ablation
+from heterophily.studies.calibration import Calibration
+from heterophily.studies.confusion import Confusion
+from heterophily.studies.homophily import Homophily
+from heterophily.studies.information import Information
+from heterophily.studies.local import Local
+from heterophily.studies.partition import PartitionStudy, precision, recall
+from heterophily.studies.preference import Preference
+from heterophily.studies.rescale import Rescale
+from heterophily.studies.tsne import Tsne
+
+R = TypeVar("R", bound=Result)
+P = ParamSpec("P")
+BY_MODEL = ("local", "calibration", "confusion")
+SPACES = {"h": "H", "h_hm": "H$^{hm}$", "h_ht": "H$^{ht}$"}
+FEW = 10
+"""Test nodes from which on a bin is drawn; of fewer, luck speaks."""
+METRICS = {"accuracy": "accuracy", "roc_auc": "ROC AUC"}
+
+
+def result_of(kind: type[R], given: R | GraphClassifier) -> R:
+    """Return a result as it is; make one of a fitted classifier."""
+    if isinstance(given, kind):
+        return given
+    if isinstance(given, GraphClassifier) and kind.study in FITTED:
+        check_is_fitted(given, "outcome_")
+        trials: Any = [Trial(given.split_, given.outcome_)]
+        made = FITTED[kind.study](given.graph_, {given.model: trials} if kind.study in BY_MODEL else trials)
+        assert isinstance(made, kind)
+        return made
+    wanted = " or a fitted classifier" if kind.study in FITTED else ""
+    raise StudyError(
+        f"this draws a result of the study {kind.study!r}{wanted}, not {type(given).__name__}; "
+        f"make one with heterophily study {kind.study}"
+    )
+
+
+Panel = Callable[Concatenate[Axes, R, P], None]
+
+
+def panel(kind: type[R], height: float = 2.3) -> Callable[[Panel[R, P]], Callable[..., Axes]]:
+    """Make a drawing function public: it takes a result or classifier and optional axes, and returns axes."""
+
+    def decorate(draw: Panel[R, P]) -> Callable[..., Axes]:
+        @functools.wraps(draw)
+        def drawn(result: Any, *args: Any, ax: Axes | None = None, **options: Any) -> Axes:
+            with styled():
+                axes = new_axes(height=height) if ax is None else ax
+                draw(axes, result_of(kind, result), *args, **options)
+            return axes
+
+        return drawn
+
+    return decorate
+
+
+@panel(Ablation, 2.7)
+def ablation(axes: Axes, result: Ablation) -> None:
+    """Draw the mean ± std of each row of Table 3, and the paper's beside it."""
+    places = np.arange(len(result.rows))
+    means = np.array([100 * result.mean(row) for row in result.rows])
+    stds = np.array([100 * (result.std(row) or 0) for row in result.rows])
+    axes.axvline(means[-1], color=SAME, linewidth=0.8, alpha=0.5, zorder=0)
+    printed = [(k, 100 * cell[0], 100 * cell[1]) for k, cell in enumerate(result.printed) if cell]
+    above = 0.13 if printed else 0.0
+    axes.errorbar(means, places - above, xerr=stds, fmt="o", color=SAME, label="here", elinewidth=1)
+    if printed:
+        k, paper, spread = np.array(printed).T
+        looks: dict[str, Any] = {"fmt": "s", "color": OTHER, "mfc": "white", "elinewidth": 0.8}
+        axes.errorbar(paper, k + 0.17, xerr=spread, label="paper", **looks)
+    names = [f"{row} (idle)" if idle else row for row, idle in zip(result.rows, result.idle)]
+    axes.set_yticks(places, names)
+    axes.set_ylim(len(places) - 0.4, -0.6)
+    axes.grid(axis="x", alpha=0.25, linewidth=0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(f"test {_metric(result)} in %, mean ± std")
+    if printed:
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
+    axes.set_title(result.dataset)
+
+
+@panel(Rescale, 1.9)
+def rescale(axes: Axes, result: Rescale, what: str = "test") -> None:
+    """Draw "test", "partition" or "hidden" accuracy against λ: the mean, and a band of one std."""
+    looks = {"test": (SAME, "o", f"test {_metric(result)}"), "partition": (OTHER, "s", "partition accuracy"),
+             "hidden": (OTHER, "s", "partition accuracy, unknown edges")}  # fmt: skip
+    if what not in looks:
+        raise StudyError(f"what is {what!r}; it is one of {', '.join(looks)}")
+    color, marker, words = looks[what]
+    means, stds = (100 * np.array(column) for column in result.line(what))
+    axes.fill_between(result.rescale, means - stds, means + stds, color=color, alpha=0.2, linewidth=0)
+    axes.plot(result.rescale, means, color=color, marker=marker)
+    axes.axvline(result.chosen, color=FAINT, linestyle="--", linewidth=0.8, zorder=0)
+    axes.annotate(" chosen λ", (result.chosen, 1), xycoords=("data", "axes fraction"), va="top", fontsize=6.5)
+    axes.set_xlabel("λ (Eq. 2)")
+    axes.set_ylabel("%")
+    axes.set_title(f"{result.dataset}: {words}")
+    axes.grid(axis="y", alpha=0.25, linewidth=0.5)
+
+
+@panel(PartitionStudy, 1.7)
+def partition(axes: Axes, result: PartitionStudy) -> None:
+    """Draw how much of each neighborhood joins one class, as Figure 4 does, and the estimated ratio."""
+    shares = result.shares()
+    names = {"whole": "whole", "homophilous": "called\nhomophilous", "heterophilous": "called\nheterophilous"}
+    for place, share in enumerate(shares.values()):
+        if share is None:
+            axes.text(50, place, "no edges", ha="center", va="center")
+            continue
+        same = 100 * share
+        for left, width, color in ((0, same, SAME), (same, 100 - same, OTHER)):
+            axes.barh(place, width, left=left, color=color, height=0.62)
+            if width >= 9:
+                axes.text(left + width / 2, place, f"{width:.1f}", ha="center", va="center", color="white")
+    estimated = 100 * float(np.mean(result.estimated))
+    axes.plot([estimated] * 2, [-0.44, 0.44], color=INK, linewidth=1.4)
+    side: Any = ("left", 2) if estimated < 60 else ("right", -2)
+    axes.annotate(
+        f"estimated {estimated:.1f}", (estimated, -0.44), xytext=(side[1], 0), textcoords="offset points",
+        ha=side[0], va="bottom", fontsize=6.5,
+    )  # fmt: skip
+    axes.set_yticks(range(len(shares)), [names[name] for name in shares])
+    axes.set_ylim(2.5, -0.85)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("% of the edges of E'")
+    axes.tick_params(axis="y", length=0)
+    axes.spines[["left"]].set_visible(False)
+    for color, words in ((SAME, "one class"), (OTHER, "two classes")):
+        axes.barh([0], [0], color=color, label=words)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
+    axes.set_title(result.dataset)
+
+
+@panel(PartitionStudy, 1.7)
+def updates(axes: Axes, result: PartitionStudy) -> None:
+    """Draw precision and recall of the homophilous neighborhood before training and after each update."""
+    steps = result.steps()
+    longest = max(map(len, steps))
+    for measure, color, marker in ((precision, SAME, "o"), (recall, OTHER, "s")):
+        # A run that has no more updates keeps its last partition.
+        lines = [[measure(run[min(k, len(run) - 1)]) for k in range(longest)] for run in steps]
+        table = 100 * np.array(lines, dtype=float)
+        known = ~np.isnan(table).any(0)
+        means = table[:, known].mean(0)
+        stds = table[:, known].std(0, ddof=1) if len(table) > 1 else 0 * means
+        at = np.arange(longest)[known]
+        axes.fill_between(at, means - stds, means + stds, color=color, alpha=0.18, linewidth=0)
+        axes.plot(at, means, color=color, marker=marker if longest <= 20 else None, label=measure.__name__)
+    axes.set_xlabel("updates of the partition; 0 is before training")
+    axes.set_ylabel("%")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlim(-0.15, max(longest - 1, 1) + 0.15)
+    axes.grid(axis="y", alpha=0.25, linewidth=0.5)
+    axes.set_title("unknown edges")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
+
+
+@panel(Information, 2.3)
+def information(axes: Axes, result: Information) -> None:
+    """Draw the labels and both representations as circles that overlap by what they share."""
+    values = {pair: result.mean(pair) for pair in result.values}
+    overlaps = [values["hm_labels"], values["ht_labels"], values["hm_ht"]]
+    centers, radii = three_circles([result.labels, 1.0, 1.0], overlaps)
+    looks = (("labels", PALE[0], INK), ("H$^{hm}$", PALE[1], SAME), ("H$^{ht}$", PALE[2], OTHER))
+    for k, (center, radius, (name, fill, edge)) in enumerate(zip(centers, radii, looks)):
+        axes.add_patch(Circle(center, radius, facecolor=fill, edgecolor=edge, alpha=0.55, linewidth=1.2))
+        away = np.subtract(center, np.mean(centers[:k] + centers[k + 1 :], axis=0))  # from both others
+        away = away / max(float(np.hypot(*away)), 1e-9)
+        x, y = np.add(center, 0.62 * radius * away)
+        axes.text(x, y, name, ha="center", va="center", color=edge, fontweight="bold", fontsize=8)
+    low = np.min(np.subtract(centers, np.array(radii)[:, None]), axis=0) - 0.03
+    high = np.max(np.add(centers, np.array(radii)[:, None]), axis=0) + 0.03
+    room = 0.85 * (high[1] - low[1])  # for the words
+    axes.set(xlim=(low[0], high[0] + room), ylim=(low[1], high[1]), aspect="equal")
+    axes.axis("off")
+    words = {"hm_labels": "H$^{hm}$, labels", "ht_labels": "H$^{ht}$, labels", "hm_ht": "H$^{hm}$, H$^{ht}$"}
+    lines = []
+    for pair, value in values.items():
+        draws, runs = result.spread(pair)
+        spread = draws if runs is None else runs
+        lines.append(f"{words[pair]}: {value:.2f}" + (f" ± {spread:.2f}" if spread is not None else ""))
+    lines.append(f"labels themselves: {result.labels:.2f}")
+    axes.text(high[0] + 0.05, (low[1] + high[1]) / 2, "\n".join(lines), va="center", linespacing=1.6)
+    axes.set_title(f"{result.dataset}: shared information in bits")
+
+
+PALE = ("#cccccc", "#f5b183", "#9dbbdc")
+"""Fillings of the three circles."""
+
+
+@panel(Tsne, 3.0)
+def tsne(axes: Axes, result: Tsne, space: str = "h") -> None:
+    """Draw the nodes in the plane by class, with the prototypes as stars; space is h, h_hm or h_ht."""
+    if space not in result.points:
+        raise StudyError(f"space is {space!r}; it is one of {', '.join(result.points)}")
+    points, labels = np.array(result.points[space]), np.array(result.labels)
+    axes.set(xticks=[], yticks=[])
+    axes.spines[:].set_visible(True)
+    axes.spines[:].set_color(FAINT)
+    axes.set_title(SPACES[space])
+    if not np.ptp(points, axis=0).any():
+        axes.text(0.5, 0.5, "all nodes alike", transform=axes.transAxes, ha="center", va="center")
+        return
+    colors = class_colors(len(result.classes))
+    size = float(np.clip(4000 / len(points), 0.8, 9))
+    order = np.random.default_rng(0).permutation(len(points))  # so that no class lies on top of all others
+    shade = np.array([to_rgba(colors[k], 0.75) if k >= 0 else (0.8, 0.8, 0.8, 0.5) for k in labels])
+    x, y = points[order].T
+    axes.scatter(x, y, s=size, c=shade[order], linewidths=0, rasterized=len(points) > 1500)
+    for color, star in zip(colors, result.stars[space]):
+        if star is not None:
+            axes.scatter(
+                star[0], star[1], s=55, marker="*", color=color, edgecolors="black", linewidths=0.7, zorder=3
+            )
+
+
+@panel(Tsne, 2.6)
+def cosines(axes: Axes, result: Tsne) -> None:
+    """Draw the cosines between the prototypes of H^ego; orthogonal ones have 0 off the diagonal."""
+    matrix = np.array(result.cosines, dtype=float)
+    mean, _ = result.orthogonality()
+    axes.set_title(f"prototypes, |cos| {mean:.2f}")
+    _matrix(axes, matrix, _short(result.classes, 3), "RdBu_r", (-1, 1), lambda value: f"{value:.2f}")
+    for labels in (axes.get_xticklabels(), axes.get_yticklabels()):  # a legend for the other panels
+        for label, color in zip(labels, class_colors(len(matrix))):
+            label.set(color=color, fontweight="bold")
+
+
+@panel(Preference, 2.9)
+def preference(
+    axes: Axes, result: Preference, neighborhood: str = "heterophilous", labels: str = "true"
+) -> None:
+    """Draw the average connection preference of each class in one neighborhood, by true or pseudo labels."""
+    if labels not in result.shares or neighborhood not in result.shares[labels]:
+        raise StudyError(
+            f"there are the neighborhoods whole and heterophilous, and the labels true and pseudo; "
+            f"not {neighborhood!r} and {labels!r}"
+        )
+    matrix = np.array(result.shares[labels][neighborhood])
+    matrix[matrix.sum(1) == 0] = np.nan
+    apart = result.apart(labels, neighborhood)
+    words = f"{neighborhood}\n{labels} labels"
+    axes.set_title(words if apart is None else f"{words}, {apart:.2f} apart", fontsize=7)
+    _matrix(axes, matrix, _short(result.classes), "Blues", (0, 1), lambda value: f"{100 * value:.0f}")
+    axes.set_xlabel("class of neighbors")
+    axes.set_ylabel("class of a node")
+
+
+@panel(Local, 1.9)
+def local(axes: Axes, result: Local, by: str = "homophily") -> None:
+    """Draw the accuracy by local "homophily" or by "degree"; bins of under ten nodes are left out."""
+    if by not in result.bins:
+        raise StudyError(f"by is {by!r}; it is one of {', '.join(result.bins)}")
+    counts = np.array(result.total(by))
+    shown = counts >= FEW if (counts >= FEW).any() else counts > 0
+    at = np.arange(shown.sum())
+    shift = np.linspace(-0.14, 0.14, len(result.models)) if len(result.models) > 1 else [0.0]
+    for model, aside, look in zip(result.models, shift, model_looks(result.models).values()):
+        means, stds = (100 * np.array(column, dtype=float)[shown] for column in result.line(by, model))
+        axes.errorbar(
+            at + aside, means, np.nan_to_num(stds), elinewidth=0.7, label=MODELS[model].title, **look
+        )
+    names = np.array(result.bins[by])[shown]
+    axes.set_xticks(at, [f"{name}\n{_thousands(count)}" for name, count in zip(names, counts[shown])])
+    words = {"homophily": "share of neighbors of its own class", "degree": "number of neighbors"}
+    low, high = axes.get_ylim()
+    axes.set_ylim(max(low, -2), min(high, 102))
+    axes.set_xlabel(f"{words[by]} (below: test nodes)")
+    axes.set_ylabel("accuracy in %")
+    axes.grid(axis="y", alpha=0.25, linewidth=0.5)
+    axes.set_title(result.dataset)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, borderaxespad=0.1)
+
+
+@panel(Calibration, 3.0)
+def calibration(axes: Axes, result: Calibration, model: str | None = None) -> None:
+    """Draw accuracy against confidence before and after temperature scaling; the diagonal is ideal."""
+    model = _one_of(result.models, model)
+    axes.plot([0, 100], [0, 100], color=FAINT, linestyle="--", linewidth=0.8, zorder=0)
+    looks = (("before", OTHER, "s", "white"), ("after", SAME, "o", SAME))
+    for time, color, marker, fill in looks:
+        sure, right, nodes = np.array(result.diagram(model, time)).T
+        error = 100 * float(np.mean(result.ece(model, time)))
+        words = f"{time}: ECE {error:.1f} %"
+        axes.plot(100 * sure, 100 * right, color=color, linewidth=0.8, alpha=0.6)
+        axes.scatter(
+            100 * sure, 100 * right, s=4 + 50 * nodes / nodes.max(), color=fill, marker=marker,
+            edgecolors=color, zorder=3, linewidths=0.9,
+        )  # fmt: skip
+        axes.plot([], [], " ", color=color, marker=marker, mfc=fill, label=words)
+    axes.set(xlim=(0, 103), ylim=(-2, 103), aspect="equal")
+    temperature = float(np.mean(result.temperature[model]))
+    axes.set_xlabel("mean confidence in %")
+    axes.set_ylabel("accuracy in %")
+    axes.legend(loc="lower right")
+    axes.set_title(f"{result.dataset}: {MODELS[model].title}, temperature {temperature:.2f}")
+
+
+@panel(Homophily, 2.5)
+def homophily(axes: Axes, result: Homophily) -> None:
+    """Draw the test score of each model against the homophily of the graph."""
+    for model, look in model_looks(result.models).items():
+        means, stds = (100 * np.array(column) for column in result.line(model))
+        width = 1.7 if model == "hdp" else 1.1
+        axes.errorbar(
+            result.homophily, means, stds, elinewidth=0.6, label=MODELS[model].title, linewidth=width, **look
+        )
+    axes.set_xlabel("homophily: share of edges that join one class")
+    axes.set_ylabel(f"test {_metric(result)} in %")
+    axes.grid(axis="y", alpha=0.25, linewidth=0.5)
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.05, 1), "borderaxespad": 0.1}
+    axes.legend(**place, ncols=min(5, len(result.models)), columnspacing=0.8, handletextpad=0.4)
+
+
+@panel(Confusion, 3.0)
+def confusion(axes: Axes, result: Confusion, model: str | None = None) -> None:
+    """Draw which share of the test nodes of each class is taken for which."""
+    model = _one_of(result.models, model)
+    shares = np.array(result.shares(model))
+    shares[np.sum(result.total(model), axis=1) == 0] = np.nan
+    axes.set_title(f"{result.dataset}: {MODELS[model].title}, {100 * result.accuracy(model):.1f} % right")
+    _matrix(axes, shares, _short(result.classes), "Blues", (0, 1), lambda value: f"{100 * value:.0f}")
+    axes.set_xlabel("predicted class (% of the true class)")
+    axes.set_ylabel("true class")
+
+
+def study_figure(result: Result) -> Figure:
+    """Draw all panels of a study in one figure, of a column's width where that is readable."""
+    with styled():
+        if isinstance(result, Rescale):
+            return _stack([(rescale, {"what": "test"}), (rescale, {"what": "partition"})], result, 3.4)
+        if isinstance(result, PartitionStudy):
+            return _stack([(partition, {}), (updates, {})], result, 3.5)
+        if isinstance(result, Local):
+            return _stack([(local, {"by": "homophily"}), (local, {"by": "degree"})], result, 4.0)
+        if isinstance(result, Tsne):
+            panels = [*((tsne, {"space": space}) for space in SPACES), (cosines, {})]
+            figure = _grid(panels, result, 2, 3.7)
+            figure.suptitle(result.dataset)
+            return figure
+        if isinstance(result, Preference):
+            kinds = [(part, labels) for labels in ("true", "pseudo") for part in ("whole", "heterophilous")]
+            panels = [(preference, {"neighborhood": part, "labels": labels}) for part, labels in kinds]
+            figure = _grid(panels, result, 2, 3.9)
+            for axes in figure.axes:
+                axes.label_outer()
+            figure.suptitle(f"{result.dataset}: average connection preference in %")
+            return figure
+        if isinstance(result, Calibration | Confusion):
+            draw = calibration if isinstance(result, Calibration) else confusion
+            panels = [(draw, {"model": model}) for model in result.models]
+            columns = min(len(panels), 3)
+            rows = -(-len(panels) // columns)
+            return _grid(panels, result, columns, 3.1 * rows, (COLUMN if columns == 1 else 2.9 * columns))
+        single = {Ablation: ablation, Information: information, Homophily: homophily}
+        for kind, draw in single.items():
+            if isinstance(result, kind):
+                whole = draw(result).figure
+                assert isinstance(whole, Figure)
+                return whole
+    raise StudyError(f"there is no picture of {type(result).__name__}")
+
+
+Drawings = Sequence[tuple[Callable[..., Axes], dict[str, Any]]]
+
+
+def _stack(panels: Drawings, result: Result, height: float) -> Figure:
+    return _grid(panels, result, 1, height)
+
+
+def _grid(panels: Drawings, result: Result, columns: int, height: float, width: float = COLUMN) -> Figure:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    rows = -(-len(panels) // columns)
+    places = figure.subplots(rows, columns, squeeze=False).flat
+    for (draw, options), axes in zip(panels, places):
+        draw(result, ax=axes, **options)
+    for axes in places:
+        axes.set_visible(False)
+    return figure
+
+
+def _matrix(
+    axes: Axes,
+    matrix: Any,
+    names: Sequence[str],
+    cmap: str,
+    limits: tuple[float, float],
+    words: Callable[[float], str],
+) -> None:
+    """Draw a matrix with its numbers, where they are not too many to be read."""
+    size = len(matrix)
+    axes.imshow(matrix, cmap=cmap, vmin=limits[0], vmax=limits[1])
+    axes.set_xticks(range(size), names, rotation=90 if max(map(len, names)) > 3 else 0)
+    axes.set_yticks(range(size), names)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    if size <= 10:
+        wide = axes.get_position().width * axes.figure.get_figwidth() / size  # type: ignore[union-attr]
+        fontsize = float(np.clip(22 * wide, 4.5, 7))
+        for i, j in np.ndindex(size, size):
+            value = float(matrix[i, j])
+            dark = abs(value) > 0.6 * max(map(abs, limits))
+            text = words(value) if np.isfinite(value) else "–"
+            axes.text(j, i, text, ha="center", va="center", color="white" if dark else INK, fontsize=fontsize)
+
+
+def _metric(result: Result) -> str:
+    return METRICS[result.about.get("metric", "accuracy")]
+
+
+def _one_of(models: Sequence[str], model: str | None) -> str:
+    if model is None:
+        return models[0]
+    if model not in models:
+        raise StudyError(f"the study has no model {model!r}; it has {', '.join(models)}")
+    return model
+
+
+def _short(names: Sequence[str], most: int = 12) -> list[str]:
+    return [name if len(name) <= most else f"{name[: most - 1]}…" for name in names]
+
+
+def _thousands(count: int) -> str:
+    return f"{count / 1000:.1f}k" if count >= 10_000 else f"{count:,}"
