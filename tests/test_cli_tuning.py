@@ -16,7 +16,7 @@ import optuna
 import pandas as pd
 import pytest
 
-from heterophily.bench import studies, tuning
+from heterophily.bench import storage, tuning
 from heterophily.cli.options import seconds_of
 from heterophily.estimator import make_classifier
 from heterophily.recipes import recipe
@@ -180,8 +180,8 @@ def test_times_are_read_and_said() -> None:
 def test_a_forecast_counts_what_is_left(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask(*TUNE[:-1], "3").code == 0
     assert json.loads(ask(*TUNE, "--dry-run", "--json").out)["forecast"]["runs"] == 9
-    assert studies.finished(FOLDER / "study.db", "synthetic-mlp") == 3
-    assert studies.finished(FOLDER / "study.db", "another") is None
+    assert storage.finished(FOLDER / "study.db", "synthetic-mlp") == 3
+    assert storage.finished(FOLDER / "study.db", "another") is None
 
 
 # Ctrl-C
@@ -239,7 +239,7 @@ def test_ctrl_c_twice_ends_at_once_and_loses_nothing_finished(
         stopped = ask(*TUNE, "--trials", "60")
     assert (stopped.code, stopped.out) == (130, "")
     assert "nothing finished is lost" in stopped.err and stopped.err.endswith("stopped\n")
-    finished = studies.finished(FOLDER / "study.db", "synthetic-mlp")
+    finished = storage.finished(FOLDER / "study.db", "synthetic-mlp")
     assert finished and finished % 3 == 0 and not (FOLDER / "recipe.toml").exists()
 
 
@@ -251,8 +251,8 @@ def test_ctrl_c_in_the_first_of_two_studies_begins_no_second(
         press(patch, 2, 1)
         stopped = ask(*command)
     assert (stopped.code, stopped.out) == (130, "") and "ends after this batch" in stopped.err
-    assert studies.finished("tuning/synthetic-hdp/study.db", "synthetic-hdp-initial") == 3
-    assert studies.finished("tuning/synthetic-hdp/study.db", "synthetic-hdp") is None
+    assert storage.finished("tuning/synthetic-hdp/study.db", "synthetic-hdp-initial") == 3
+    assert storage.finished("tuning/synthetic-hdp/study.db", "synthetic-hdp") is None
 
 
 # Evaluating

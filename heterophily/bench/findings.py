@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.inspection import permutation_importance
 
 from heterophily.bench.protocol import versions
-from heterophily.bench.studies import open_storage, open_study
+from heterophily.bench.storage import open_storage, open_study
 from heterophily.bench.tuning import Tuning, blind
 from heterophily.config import Choice, Config, ConfigError, Range, Uniform
 from heterophily.graph import Graph

@@ -25,7 +25,7 @@ from optuna.trial import FrozenTrial, TrialState
 from scipy.stats import rankdata
 
 from heterophily.bench.samplers import FINISHED, SAMPLERS, Proposer, grid, grid_size, widened, within
-from heterophily.bench.studies import (
+from heterophily.bench.storage import (
     Worker,
     close,
     counts,

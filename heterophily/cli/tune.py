@@ -123,7 +123,7 @@ def tune(
     from heterophily.bench.forecast import forecast
     from heterophily.bench.results import make_folder, to_text, write_files
     from heterophily.bench.samplers import SAMPLERS
-    from heterophily.bench.studies import finished
+    from heterophily.bench.storage import finished
     from heterophily.graph.datasets import canonical
     from heterophily.models import find_model
     from heterophily.show.progress import FollowStudy, waiting

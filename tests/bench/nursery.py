@@ -77,7 +77,7 @@ class Nursery:
 
 def finished(storage: str | os.PathLike[str], study: str = "synthetic-mlp") -> dict[int, Any]:
     """Return params, state, value and result of each place of a study, and see that no trial is left over."""
-    from heterophily.bench.studies import open_storage, open_study, places, shut
+    from heterophily.bench.storage import open_storage, open_study, places, shut
 
     opened = open_storage(storage)
     trials = open_study(opened, study).get_trials(deepcopy=False)

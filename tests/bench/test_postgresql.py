@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from heterophily.bench import tuning
-from heterophily.bench.studies import open_storage, open_study, shut
+from heterophily.bench.storage import open_storage, open_study, shut
 from heterophily.bench.tuning import tune
 from heterophily.config import ConfigError
 from tests.bench.nursery import SMALL, WRITES, Nursery, finished

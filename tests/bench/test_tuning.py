@@ -17,7 +17,7 @@ import torch
 from scipy.stats import PermutationMethod, wilcoxon
 
 from heterophily.bench import tuning
-from heterophily.bench.studies import open_storage, open_study
+from heterophily.bench.storage import open_storage, open_study
 from heterophily.bench.tuning import Count, Tuning, blind, luck, parse_range, tune
 from heterophily.config import Choice, ConfigError, Integer, Uniform
 from heterophily.graph import Graph, GraphError

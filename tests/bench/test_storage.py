@@ -15,7 +15,7 @@ import pytest
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heterophily.bench import studies, tuning
-from heterophily.bench.studies import Worker, close, counts, enter, open_storage, open_study, places
+from heterophily.bench.storage import Worker, close, counts, enter, open_storage, open_study, places
 from heterophily.bench.tuning import tune
 from heterophily.config import ConfigError
 from tests.bench.nursery import SMALL, WRITES, Nursery, finished
@@ -212,7 +212,7 @@ def test_whichever_write_dies_the_worker_that_takes_over_the_next_goes_on(
         (["heterophily.bench.tuning.train_runs"], 2, "after"),  # results not written yet
         (["heterophily.bench.tuning.Study.settle"], 6, "before"),  # results written, one trial closed
         (
-            ["heterophily.bench.studies.close", "heterophily.bench.tuning.close"],
+            ["heterophily.bench.storage.close", "heterophily.bench.tuning.close"],
             6,
             "before",
         ),  # sure it counts
