@@ -128,13 +128,13 @@ def resolve(path: str) -> tuple[Any, str]:
 
 def work(arguments: dict[str, Any], step: dict[str, Any]) -> None:
     """Be a worker."""
-    from heterophily.bench import studies, tuning
+    from heterophily.bench import storage, tuning
     from heterophily.config import Choice
     from tests.tiny import tiny_graph
 
     if home := step.get("home"):
-        studies._home = lambda: home
-    studies.BEAT, studies.GRACE = step.get("beat", 10.0), step.get("grace", 90.0)
+        storage._home = lambda: home
+    storage.BEAT, storage.GRACE = step.get("beat", 10.0), step.get("grace", 90.0)
     tuning.WAIT = 0.05
     if at := step.get("at"):
         at_nth_call(at["calls"], at["n"], at.get("when", "before"), signal.Signals[at["signal"]])
@@ -197,6 +197,7 @@ def do(job: dict[str, Any]) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Read jobs, do them, tell, until there are no more."""
+    sys.modules["pyarrow"] = None  # type: ignore[assignment]  # pandas would load it, and it begins threads
     import torch
 
     torch.set_num_threads(1)

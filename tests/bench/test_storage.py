@@ -14,7 +14,7 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from heterophily.bench import studies, tuning
+from heterophily.bench import storage, tuning
 from heterophily.bench.storage import Worker, close, counts, enter, open_storage, open_study, places
 from heterophily.bench.tuning import tune
 from heterophily.config import ConfigError
@@ -106,14 +106,14 @@ def test_a_worker_elsewhere_is_dead_when_its_beats_stand_still(
     study: optuna.Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-    monkeypatch.setattr(studies.time, "monotonic", lambda: now)
+    monkeypatch.setattr(storage.time, "monotonic", lambda: now)
     ada, bob = Worker(study), Worker(study)
     entered = enter(study, ada.name, 0, 0, {}, {})
     assert entered is not None
     for beat in range(3):
         study.set_user_attr(f"worker {ada.name}", {"beat": beat, "home": "afar", "pid": 1, "born": "1"})
         assert bob.left([entered]) == []
-        now += studies.GRACE - 1
+        now += storage.GRACE - 1
         assert bob.left([entered]) == []
     now += 2
     assert bob.left([entered]) == [entered]
@@ -122,7 +122,7 @@ def test_a_worker_elsewhere_is_dead_when_its_beats_stand_still(
 def test_signs_of_life_go_on_while_somebody_works(
     study: optuna.Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(studies, "BEAT", 0.01)
+    monkeypatch.setattr(storage, "BEAT", 0.01)
     ada = Worker(study)
     with ada.alive():
         while study.user_attrs[f"worker {ada.name}"]["beat"] < 3:
