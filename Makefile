@@ -14,7 +14,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 RUN := $(VENV)/bin/python -m
 
-.PHONY: help demo test lint format clean
+.PHONY: help demo test lint format golden clean
 .DELETE_ON_ERROR:
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make test    lint, type-check and run the tests"
 	@echo "make lint    ruff and mypy only"
 	@echo "make format  let ruff format the code and mend what it can"
+	@echo "make golden  write the golden losses anew, after a change that is meant to alter results"
 	@echo "make clean   remove everything make has made, $(VENV) included"
 
 demo: $(READY)
@@ -38,6 +39,9 @@ lint: $(READY)
 format: $(READY)
 	$(RUN) ruff format .
 	$(RUN) ruff check --fix .
+
+golden: $(READY)
+	$(RUN) tests.golden.write
 
 clean:
 	rm -rf $(VENV) build dist demo-output *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
