@@ -19,7 +19,7 @@ def report(
 ) -> None:
     """Make one page of all results: sortable tables, figures with their data, and an edge browser.
 
-    The page needs no network and no other file. It names what the folder lacks, and the command that makes it.
+    The page needs no network and no other file. What the folder lacks it names, with the command for it.
     """
     from heterophily.bench.results import write_files
     from heterophily.show.report import report as make

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from heterophily.bench.compare import Comparison
 from heterophily.bench.statistics import cliques
-from heterophily.show.plots import SAME
 from heterophily.show.significance import name_of
+from heterophily.show.style import SAME
 
 KINDS = ("png", "svg", "pdf")
 

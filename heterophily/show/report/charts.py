@@ -198,11 +198,12 @@ class Chart:
         """Fill a field of a matrix: blue by its value from 0 to 1, orange below 0."""
         share = 0.0 if value is None else min(abs(value), 1.0)
         (a, b), (c, d) = self.at(column - 0.5, row - 0.5), self.at(column + 0.5, row + 0.5)
+        wide, high = abs(c - a), abs(d - b)
         color = SAME if value is not None and value < 0 else OTHER
         dark = " dark" if share > 0.55 else ""
         self.parts.append(
             f'<g class="value cell{dark}" style="--k:{color};--p:{100 * share:.0f}%">'
-            f'<rect x="{min(a, c):.2f}" y="{min(b, d):.2f}" width="{abs(c - a):.2f}" height="{abs(d - b):.2f}"/>'
+            f'<rect x="{min(a, c):.2f}" y="{min(b, d):.2f}" width="{wide:.2f}" height="{high:.2f}"/>'
             f'<text x="{(a + c) / 2:.1f}" y="{(b + d) / 2:.1f}">{escape(text)}</text>'
             f"<title>{escape(tip)}</title></g>"
         )

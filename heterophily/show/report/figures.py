@@ -274,7 +274,7 @@ def tsne(result: Tsne) -> list[Chart]:
         for k, star in enumerate(result.stars[space]):
             if star is not None:
                 look = Look(palette[k], "*")
-                chart.mark(*star, look, f"prototype of class {result.classes[k]}", size=1.2)
+                chart.mark(star[0], star[1], look, f"prototype of class {result.classes[k]}", size=1.2)
         chart.rows = [
             {"class": result.classes[k] if k >= 0 else "", "test": int(test), "x": x, "y": y}
             for k, test, (x, y) in zip(result.labels, result.test, result.points[space])
@@ -301,8 +301,9 @@ def preference(result: Preference) -> list[Chart]:
             apart = result.apart(labels, part)
             more = "" if apart is None else f", {apart:.2f} apart"
             heading = f"{part.capitalize()} neighborhood, {labels} labels{more}"
-            charts.append(_matrix(heading, matrix, result.classes, texts, _hundreds, ("class", "class_of_neighbors", "share"),
-                                  "class of neighbors (% of a row)", "class of a node"))  # fmt: skip
+            columns = ("class", "class_of_neighbors", "share")
+            labelled = ("class of neighbors (% of a row)", "class of a node")
+            charts.append(_matrix(heading, matrix, result.classes, texts, _hundreds, columns, *labelled))
     return charts
 
 

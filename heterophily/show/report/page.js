@@ -294,15 +294,15 @@ function browseEdges() {
     sides.forEach((side, right) => side.forEach(({ k, p, marked }, j) => {
       const room = sides[1 - right].length ? Math.PI : 2 * Math.PI; // one side alone has the whole circle
       const angle = (right ? 0 : Math.PI) + room * ((j + 0.5) / side.length - 0.5);
-      const far = 0.5 + 0.34 * (1 - p) + (side.length > 9 && j % 2 ? 0.16 : 0);
-      const x = 280 + 262 * far * Math.cos(angle), y = 220 + 205 * far * Math.sin(angle);
-      lines.push(make("path", { class: marked ? "edge" : "edge other", style: `--k:${marked ? "#d95f02" : "#4477aa"}`, d: `M280 220L${x} ${y}` }));
-      nodes.push(node(k, x, y, side.length > 14 ? 11 : 15, `node ${graph.ids[k]}, class ${name(k)}: called ${verdict(marked)}, P = ${p.toFixed(4)}; truth: ${truth(center, k)}`));
+      const far = 0.48 + 0.34 * (1 - p) + (side.length > 7 && j % 2 ? 0.18 : 0);
+      const x = 200 + 185 * far * Math.cos(angle), y = 195 + 168 * far * Math.sin(angle);
+      lines.push(make("path", { class: marked ? "edge" : "edge other", style: `--k:${marked ? "#d95f02" : "#4477aa"}`, d: `M200 195L${x} ${y}` }));
+      nodes.push(node(k, x, y, side.length > 14 ? 9 : 13, `node ${graph.ids[k]}, class ${name(k)}: called ${verdict(marked)}, P = ${p.toFixed(4)}; truth: ${truth(center, k)}`));
     }));
     svg.values = null;
     svg.setAttribute("aria-label", `Node ${graph.ids[center]} and ${shown.length} of its neighbors; the table below has the same`);
-    const heads = ["homophilous", "heterophilous"].map((text, k) => make("text", { class: "note", x: k ? 555 : 5, y: 10, style: `--k:${k ? "#4477aa" : "#d95f02"};text-anchor:${k ? "end" : "start"}` }, `called ${text}`));
-    svg.replaceChildren(...lines, ...nodes, node(center, 280, 220, 23, `node ${graph.ids[center]}, class ${name(center)}`), ...heads);
+    const heads = ["homophilous", "heterophilous"].map((text, k) => make("text", { class: "note", x: k ? 396 : 4, y: 8, style: `--k:${k ? "#4477aa" : "#d95f02"};text-anchor:${k ? "end" : "start"}` }, `called ${text}`));
+    svg.replaceChildren(...lines, ...nodes, node(center, 200, 195, 19, `node ${graph.ids[center]}, class ${name(center)}`), ...heads);
   }
 
   function facts(center, found) {

@@ -35,6 +35,7 @@ from heterophily.studies import STUDIES, Result
 from heterophily.studies.edges import PARTS, Edges
 
 HERE = files("heterophily.show.report")
+NAMES = {"tsne": "t-SNE"}
 EDGES_ROOM = 2_000_000
 """Bytes for the edges of all datasets together: the page stays under 5 MiB."""
 
@@ -142,8 +143,8 @@ def _table_1(page: Page, table: Table1) -> None:
     agreement = agreement_chart(table)
     page.section(
         "table1", name, "Table 1: test scores, ours and the paper's",
-        '<p class="lead">Means over splits ± standard deviation, in %. Below in small type: the paper\'s number, '
-        "ours less the paper's in points, and the same in standard errors.</p>",
+        '<p class="lead">Means over splits ± standard deviation, in %. Below in small type: the paper\'s '
+        "number, ours less the paper's in points, and the same in standard errors.</p>",
         _wide(html_table(replace(grid, rows=rows), "model"), name, "columns"),
         f"<details><summary>How to read this table</summary>{legend}</details>",
         "<h3>Every dataset</h3>",
@@ -209,7 +210,12 @@ def _studies(page: Page, found: Sequence[tuple[Result, list[Chart]]]) -> None:
         study = STUDIES[name]
         place = f"{study.paper}: " if study.paper else ""
         heading = f"{place}{study.title}" if place else _capital(study.title)
-        page.section(f"study-{name}", _capital(name), heading, *(_study(page, *pair) for pair in group))
+        page.section(
+            f"study-{name}",
+            NAMES.get(name, _capital(name)),
+            heading,
+            *(_study(page, *pair) for pair in group),
+        )
 
 
 def _study(page: Page, result: Result, charts: Sequence[Chart]) -> str:
@@ -243,7 +249,7 @@ def _tuning(page: Page, tuned: Sequence[Mapping[str, Any]]) -> None:
     heads = ["model", "dataset", "validation", "before the search", "trials", "splits", "seconds", "settings"]
     page.section(
         "tuning", name, head,
-        '<p class="lead">The best mean validation score in % that a search found. No test label was read.</p>',
+        '<p class="lead">The best mean validation score in % of each search. No test label was read.</p>',
         _wide(plain_table(heads, map(_tuned, tuned), tags=True), head),
     )  # fmt: skip
 
@@ -328,7 +334,8 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "errors": entry.standard_errors, "chosen": f"{entry.chosen}: {entry.note}",
         "splits": [[str(k), v, validation[k]] for k, v in entry.scores.items()],
         "facts": {"seeds": cell["seeds"], "device": cell["device"], "seconds": round(cell["seconds"], 1),
-                  "versions": _value(cell["versions"]), "test labels opened": cell["test_opened"].get("at", "")},
+                  "versions": _value(cell["versions"]),
+                  "test labels opened": cell["test_opened"].get("at", "")},
         "config": {name: _value(value) for name, value in cell["config"].items()},
     }  # fmt: skip
 
