@@ -17,6 +17,7 @@ import pytest
 
 from heterophily.bench import reproduce as bench
 from heterophily.show.report import report
+from heterophily.show.report.figures import study_charts
 from heterophily.show.report.page import thinned
 from heterophily.studies import STUDIES
 from tests.command import Ask
@@ -142,6 +143,13 @@ def test_edges_that_take_too_much_room_are_thinned_to_a_sample() -> None:
     for center, others in zip(few["centers"], few["neighbors"]):
         place = [result.ids[k] for k in result.centers].index(few["ids"][center])
         assert [few["ids"][k] for k in others] == [result.ids[k] for k in result.neighbors[place]]
+
+
+def test_points_that_take_too_much_room_are_a_sample_that_says_so() -> None:
+    result = made("tsne")
+    for chart in study_charts(result, points=20)[:3]:
+        assert len(chart.rows) == 20 and chart.note.endswith("20 of 48 nodes are drawn.")
+    assert [len(chart.rows) for chart in study_charts(result)[:3]] == [48, 48, 48]
 
 
 def test_the_command_writes_the_page_and_says_where(ask: Ask, results: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,10 @@ from heterophily.bench.table1 import table1
 from heterophily.models import MODELS
 from heterophily.show import table1 as show
 from heterophily.show.report.charts import Chart
-from heterophily.show.report.figures import study_charts
+from heterophily.show.report.figures import POINTS, study_charts
 from heterophily.show.study_tables import study_table
 from heterophily.studies import STUDIES, Result, StudyError, read
+from heterophily.studies.tsne import Tsne
 
 BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError)
 """What numbers that are not as they should be lead to."""
@@ -59,11 +59,7 @@ def read_contents(folder: str | os.PathLike[str]) -> Contents:
             found.left_out.append(_odd(file, error))
         else:
             found.cells.append(cell)
-    results = list(_studies(place / "studies", found.left_out))
-    order = list(STUDIES)
-    found.studies = sorted(
-        results, key=lambda pair: (order.index(pair[0].study), show.title(pair[0].dataset))
-    )
+    found.studies = _studies(place / "studies", found.left_out)
     for file in sorted((place / "tuning").glob("*.json")):
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
@@ -78,16 +74,25 @@ def read_contents(folder: str | os.PathLike[str]) -> Contents:
     return found
 
 
-def _studies(place: Path, left_out: list[str]) -> Iterator[tuple[Result, list[Chart]]]:
+def _studies(place: Path, left_out: list[str]) -> list[tuple[Result, list[Chart]]]:
+    """Read and draw all studies, in the order of the paper's section 5."""
+    results: list[tuple[Path, Result]] = []
     for file in sorted(place.glob("*.json")):
         try:
-            result = read(file)
-            study_table(result)
-            yield result, study_charts(result)
+            results.append((file, read(file)))
         except StudyError as error:
             left_out.append(f"{file}: {error}")
+    order = list(STUDIES)
+    results.sort(key=lambda pair: (order.index(pair[1].study), str(pair[1].dataset)))
+    clouds = max(sum(isinstance(result, Tsne) for _, result in results), 1)
+    found = []
+    for file, result in results:
+        try:
+            study_table(result)
+            found.append((result, study_charts(result, POINTS // clouds)))
         except BROKEN as error:
             left_out.append(_odd(file, error))
+    return found
 
 
 def _odd(file: Path, error: Exception) -> str:

@@ -43,8 +43,8 @@ from heterophily.studies.rescale import Rescale
 from heterophily.studies.result import mean, std
 from heterophily.studies.tsne import Tsne
 
-POINTS = 5000
-"""Points of a cloud that are drawn."""
+POINTS = 12_000
+"""Nodes that t-SNE shows, of all datasets together: the page stays small."""
 FEW = 10
 """Test nodes from which on a bin is drawn; of fewer, luck speaks."""
 SPACES = {"h": "H", "h_hm": "H hm", "h_ht": "H ht"}
@@ -121,15 +121,15 @@ def ranks_chart(found: Comparison) -> Chart | None:
     return chart
 
 
-def study_charts(result: Result) -> list[Chart]:
-    """Draw a study."""
-    for kind, draw in DRAWN.items():
-        if isinstance(result, kind):
-            charts: list[Chart] = draw(result)
-            for chart in charts:
-                chart.dataset = title(result.dataset)
-            return charts
-    return []
+def study_charts(result: Result, points: int = POINTS) -> list[Chart]:
+    """Draw a study; of one with a point for each node, some ``points`` at most."""
+    if isinstance(result, Tsne):
+        charts = tsne(result, points)
+    else:
+        charts = next(draw(result) for kind, draw in DRAWN.items() if isinstance(result, kind))
+    for chart in charts:
+        chart.dataset = title(result.dataset)
+    return charts
 
 
 def ablation(result: Ablation) -> list[Chart]:
@@ -252,8 +252,8 @@ def information(result: Information) -> list[Chart]:
     return [chart]
 
 
-def tsne(result: Tsne) -> list[Chart]:
-    """Draw the representations in the plane, and the cosines of the prototypes."""
+def tsne(result: Tsne, most: int) -> list[Chart]:
+    """Draw the representations in the plane, of some nodes at most, and the cosines of the prototypes."""
     palette, labels = colors(len(result.classes)), np.array(result.labels)
     charts = []
     for space, name in SPACES.items():
@@ -264,7 +264,7 @@ def tsne(result: Tsne) -> list[Chart]:
         half = 1.04 * max(float(np.ptp(every, axis=0).max()) / 2, 1e-6)
         x, y = (Axis("", float(c) - half, float(c) + half) for c in middle)
         chart = Chart(f"t-SNE of {name}", x, y, height=400, frame=False)
-        shown = np.arange(len(points))[:: -(-len(points) // POINTS)]
+        shown = np.linspace(0, len(points) - 1, min(len(points), most)).astype(int)
         width = float(np.clip(110 / np.sqrt(len(shown)), 1.6, 6))
         for k in (-1, *range(len(palette))):
             some = shown[labels[shown] == k]
@@ -275,12 +275,13 @@ def tsne(result: Tsne) -> list[Chart]:
             if star is not None:
                 look = Look(palette[k], "*")
                 chart.mark(star[0], star[1], look, f"prototype of class {result.classes[k]}", size=1.2)
-        chart.rows = [
-            {"class": result.classes[k] if k >= 0 else "", "test": int(test), "x": x, "y": y}
-            for k, test, (x, y) in zip(result.labels, result.test, result.points[space])
-        ]
+        for i in shown.tolist():
+            name_of_class = result.classes[labels[i]] if labels[i] >= 0 else ""
+            row = {"class": name_of_class, "test": int(result.test[i])}
+            chart.rows.append(row | dict(zip("xy", result.points[space][i])))
         chart.keys = [(short(name), Look(color)) for name, color in zip(result.classes, palette)]
-        chart.note = "Stars: the prototypes."
+        part = f" {len(shown):,} of {len(points):,} nodes are drawn." if len(shown) < len(points) else ""
+        chart.note = f"Stars: the prototypes.{part}"
         charts.append(chart)
     texts = [[f"cosine of the prototypes of {a} and {b}" for b in result.classes] for a in result.classes]
     average, _ = result.orthogonality()
@@ -470,7 +471,6 @@ DRAWN: dict[type[Result], Callable[[Any], list[Chart]]] = {
     Rescale: rescale,
     PartitionStudy: partition,
     Information: information,
-    Tsne: tsne,
     Preference: preference,
     Local: local,
     Calibration: calibration,
