@@ -398,10 +398,10 @@ def test_the_edge_browser_finds_nodes_classified_wrongly(browser: Browser) -> No
 
 
 def test_evil_names_are_shown_as_they_are(browser: Browser) -> None:
-    browser.choose("#e-dataset", EVIL_NAME)
-    browser.choose("#pick-dataset", EVIL_NAME)
-    assert EVIL in browser.one("#e-facts").text and not browser.run("return window.hacked")
-    assert EVIL in browser.texts("#tuning tbody th") or browser.texts("#tuning tbody th") == []
+    assert EVIL in browser.texts("#tuning tbody th") and f"a = {EVIL}" in browser.texts("#tuning td")
+    browser.choose("#pick-dataset", EVIL_NAME)  # which the edge browser follows
+    assert EVIL in browser.one("#e-facts").text and EVIL_NAME in browser.one("#e-said").text
+    assert EVIL_NAME in browser.texts("#study-confusion h3") and not browser.run("return window.hacked")
     assert browser.all("main img") == [] and browser.driver.get_log("browser") == []
 
 

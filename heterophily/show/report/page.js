@@ -306,7 +306,7 @@ function browseEdges() {
   }
 
   function facts(center, found) {
-    const [same, other] = graph.called[center], whole = same + other;
+    const [same, other] = graph.called[center], whole = same + other, part = graph.parts[graph.part[center]];
     const bars = graph.predicted[center].map((p, k) => [
       make("dt", {}, `${graph.classes[k]}${k === graph.labels[center] ? " (true)" : ""}`),
       make("dd", {}, make("span", { class: "bar", style: `--k:${graph.colors[k]};width:${70 * p}%` }), ` ${percent(p, 1)} %`)]);
@@ -314,7 +314,7 @@ function browseEdges() {
     const drawn = found.length > MOST ? ` Drawn are the ${MOST / 2} most and the ${MOST / 2} least probable.` : "";
     byId("e-facts").replaceChildren(
       make("h3", {}, `Node ${graph.ids[center]}`),
-      make("p", {}, `A ${graph.parts[graph.part[center]] === "none" ? "" : graph.parts[graph.part[center]] + " "}node of class ${name(center)}, `
+      make("p", {}, `A ${{ train: "training ", none: "" }[part] ?? `${part} `}node of class ${name(center)}, `
         + `${graph.labels[center] < 0 ? "predicted" : wrong(center) ? "wrongly predicted" : "rightly predicted"}: ${graph.classes[best(center)]}.`),
       make("p", {}, `${whole} neighbors: ${same} called homophilous, ${other} heterophilous.${left}${drawn}`
         + (graph.threshold === null ? "" : ` The threshold is P = ${graph.threshold.toFixed(4)}.`)),
