@@ -29,4 +29,4 @@ def report(
     page = make(source)
     (file,) = write_files(out.parent, {out.name: page})
     print(file)
-    say(f"{len(page.encode()) / 2**20:.1f} MiB; open it in a browser", "dim")
+    say(f"{len(page.encode()) / 2**20:.2f} MiB; open it in a browser", "dim")

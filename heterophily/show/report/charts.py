@@ -200,9 +200,8 @@ class Chart:
         (a, b), (c, d) = self.at(column - 0.5, row - 0.5), self.at(column + 0.5, row + 0.5)
         wide, high = abs(c - a), abs(d - b)
         color = SAME if value is not None and value < 0 else OTHER
-        dark = " dark" if share > 0.55 else ""
         self.parts.append(
-            f'<g class="value cell{dark}" style="--k:{color};--p:{100 * share:.0f}%">'
+            f'<g class="value cell" style="--k:{color};--p:{100 * share:.0f}%">'
             f'<rect x="{min(a, c):.2f}" y="{min(b, d):.2f}" width="{wide:.2f}" height="{high:.2f}"/>'
             f'<text x="{(a + c) / 2:.1f}" y="{(b + d) / 2:.1f}">{escape(text)}</text>'
             f"<title>{escape(tip)}</title></g>"

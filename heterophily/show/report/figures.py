@@ -47,7 +47,7 @@ POINTS = 12_000
 """Nodes that t-SNE shows, of all datasets together: the page stays small."""
 FEW = 10
 """Test nodes from which on a bin is drawn; of fewer, luck speaks."""
-SPACES = {"h": "H", "h_hm": "H hm", "h_ht": "H ht"}
+SPACES = {"h": "H", "h_hm": "Hʰᵐ", "h_ht": "Hʰᵗ"}
 
 
 def dataset_charts(table: Table1) -> list[Chart]:
@@ -230,24 +230,23 @@ def information(result: Information) -> list[Chart]:
         "Shared information in bits", Axis("", low[0] - room / 2, high[0] + room / 2),
         Axis("", low[1], high[1]), height, frame=False,
     )  # fmt: skip
-    kinds = (("labels", TEXT, result.labels), ("H hm", SAME, 1.0), ("H ht", OTHER, 1.0))
-    for (x, y), radius, (name, color, own) in zip(centers, radii, kinds):
-        chart.disc(x, y, radius, color, f"{name}: {own:.2f} bits by itself")
-        chart.rows.append({"between": name, "and": name, "bits": own, "std_draws": None, "std_runs": None})
-    for k, (center, radius, (name, color, _)) in enumerate(zip(centers, radii, kinds)):
-        away = np.subtract(center, np.mean(centers[:k] + centers[k + 1 :], axis=0))
+    sides = {"labels": "labels", "h_hm": "Hʰᵐ", "h_ht": "Hʰᵗ"}
+    looks = zip(sides.items(), (TEXT, SAME, OTHER), (result.labels, 1.0, 1.0))
+    for k, ((side, name), color, own) in enumerate(looks):
+        chart.disc(*centers[k], radii[k], color, f"{name}: {own:.2f} bits by itself")
+        chart.rows.append({"between": side, "and": side, "bits": own})
+        away = np.subtract(centers[k], np.mean(centers[:k] + centers[k + 1 :], axis=0))  # from both others
         away = away / max(float(np.hypot(*away)), 1e-9)
-        x, y = np.add(center, 0.6 * radius * away)
+        x, y = np.add(centers[k], 0.6 * radii[k] * away)
         chart.words(float(x), float(y), name, "bold", color)
     said = []
-    sides = {"h_hm": "H hm", "h_ht": "H ht", "labels": "labels"}
     for pair, (one, two) in PAIRS.items():
         draws, runs = result.spread(pair)
         spread = draws if runs is None else runs
         more = "" if spread is None else f" ± {spread:.2f}"
         said.append(f"{sides[one]} and {sides[two]} {values[pair]:.2f}{more}")
-        chart.rows.append({"between": sides[one], "and": sides[two], "bits": values[pair], "std_draws": draws,
-                           "std_runs": runs})  # fmt: skip
+        row = {"between": one, "and": two, "bits": values[pair], "std_draws": draws, "std_runs": runs}
+        chart.rows.append(row)
     chart.note = f"Shared bits: {', '.join(said)}. Areas and overlaps two by two are to scale."
     return [chart]
 

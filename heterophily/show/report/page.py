@@ -96,8 +96,10 @@ def write_page(found: Contents) -> str:
     data = {"csv": page.csv, "cells": [_cell(cell) for cell in found.cells], "edges": _edges(edges)}
     datasets = [show.title(name) for name in table.datasets]
     datasets += [show.title(result.dataset) for result, _ in found.studies]
+    datasets += [show.title(str(row["dataset"])) for row in found.tuned]
     models = [MODELS[name].title for name in table.models]
     models += [name_of(name) for result, _ in found.studies for name in getattr(result, "models", [])]
+    models += [name_of(row["model"]) for row in found.tuned]
     script = (HERE / "page.js").read_text(encoding="utf-8")
     return Template((HERE / "page.html").read_text(encoding="utf-8")).substitute(
         style=(HERE / "page.css").read_text(encoding="utf-8"),
