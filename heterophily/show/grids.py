@@ -139,18 +139,24 @@ p { max-width: 60rem; }
 
 def html(grid: Grid) -> str:
     """Return a grid as a page of its own; a cell tells more when pointed at."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in grid.heads)
-    body = [f"<tr><th>{escape(name)}</th>{''.join(map(_html_cell, row))}</tr>" for name, row in grid.rows]
     words = "\n".join(
         f"<p>{escape(text)}</p>" for text in (f"{grid.legend} {grid.loud}".strip(), *grid.notes)
     )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{escape(grid.heading)}</title>\n<style>{STYLE}</style></head>\n<body><h1>{escape(grid.heading)}</h1>\n"
-        f'<div class="wide"><table>\n<thead><tr><th></th>{head}</tr></thead>\n<tbody>\n'
-        + "\n".join(body)
-        + f"\n</tbody></table></div>\n{words}\n</body></html>\n"
+        f'<div class="wide">{html_table(grid)}</div>\n{words}\n</body></html>\n'
     )
+
+
+def html_table(grid: Grid, corner: str = "") -> str:
+    """Return a grid as a table for a page; ``corner`` is the head of the names."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in (corner, *grid.heads))
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(name)}</th>{"".join(map(_html_cell, row))}</tr>'
+        for name, row in grid.rows
+    )
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
 
 
 def _html_cell(piece: Piece) -> str:

@@ -36,6 +36,7 @@ from heterophily.studies import FITTED, Result, StudyError, Trial
 from heterophily.studies.ablation import Ablation
 from heterophily.studies.calibration import Calibration
 from heterophily.studies.confusion import Confusion
+from heterophily.studies.edges import BINS, Edges
 from heterophily.studies.homophily import Homophily
 from heterophily.studies.information import Information
 from heterophily.studies.local import Local
@@ -359,6 +360,26 @@ def confusion(axes: Axes, result: Confusion, model: str | None = None) -> None:
     axes.set_ylabel("true class")
 
 
+@panel(Edges, 2.2)
+def edges(axes: Axes, result: Edges) -> None:
+    """Draw how probable HDP finds edges that join one class and two classes, and the threshold between."""
+    looks = {"other": (OTHER, "two classes"), "same": (SAME, "one class")}
+    for truth, (color, words) in looks.items():
+        counts = np.sum(list(result.histogram[truth].values()), axis=0)
+        shares = 100 * counts / max(counts.sum(), 1)
+        axes.stairs(
+            shares, np.linspace(0, 1, BINS + 1), fill=True, color=color, alpha=0.55, linewidth=0,
+            label=f"{words} ({_thousands(counts.sum())})",
+        )  # fmt: skip
+    if result.threshold is not None:
+        axes.axvline(result.threshold, color=INK, linewidth=1, linestyle="--")
+    axes.set_xlabel("probability that an edge joins one class (Eq. 3);\ndashed: the threshold (Eq. 4)")
+    axes.set_ylabel("% of such edges")
+    axes.set_xlim(0, 1)
+    axes.legend(loc="upper center")
+    axes.set_title(f"{result.dataset}: edges, not both ends trained on")
+
+
 def study_figure(result: Result) -> Figure:
     """Draw all panels of a study in one figure, of a column's width where that is readable."""
     with styled():
@@ -387,7 +408,7 @@ def study_figure(result: Result) -> Figure:
             columns = min(len(panels), 3)
             rows = -(-len(panels) // columns)
             return _grid(panels, result, columns, 3.1 * rows, (COLUMN if columns == 1 else 2.9 * columns))
-        single = {Ablation: ablation, Information: information, Homophily: homophily}
+        single = {Ablation: ablation, Information: information, Homophily: homophily, Edges: edges}
         for kind, draw in single.items():
             if isinstance(result, kind):
                 whole = draw(result).figure

@@ -14,6 +14,7 @@ from heterophily.studies import STUDIES, Result, StudyError
 from heterophily.studies.ablation import FULL, Ablation
 from heterophily.studies.calibration import TIMES, Calibration
 from heterophily.studies.confusion import Confusion
+from heterophily.studies.edges import Edges
 from heterophily.studies.homophily import Homophily
 from heterophily.studies.information import PAIRS, Information
 from heterophily.studies.local import Local
@@ -166,6 +167,22 @@ def confusion_table(result: Confusion) -> Table:
     return table
 
 
+def edges_table(result: Edges) -> Table:
+    """Return the edges by truth and verdict."""
+    table = new_table(
+        "", ["edges that join", "called\nhomophilous", "called\nheterophilous"], ["edges that join"]
+    )
+    names = {"same": "one class", "other": "two classes"}
+    for truth, row in result.tally().items():
+        table.add_row(names[truth], *(f"{row[kind]:,}" for kind in ("homophilous", "heterophilous")))
+    table.caption = (
+        "Edges that join two training nodes are not counted. The file holds "
+        f"{len(result.centers):,} of {result.total['nodes']:,} nodes with their neighbors."
+    )
+    table.caption_justify = "left"
+    return table
+
+
 TABLES: dict[type[Result], Callable[..., Table]] = {
     Ablation: ablation_table,
     Rescale: rescale_table,
@@ -177,6 +194,7 @@ TABLES: dict[type[Result], Callable[..., Table]] = {
     Calibration: calibration_table,
     Homophily: homophily_table,
     Confusion: confusion_table,
+    Edges: edges_table,
 }
 
 

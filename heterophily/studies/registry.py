@@ -13,6 +13,7 @@ from heterophily.studies import (
     ablation,
     calibration,
     confusion,
+    edges,
     homophily,
     information,
     local,
@@ -85,6 +86,9 @@ STUDIES: dict[str, Study] = {
         "which classes are taken for which", "", confusion.study, confusion.Confusion,
         ("squirrel", "citeseer"), options=("models",),
     ),
+    "edges": Study(
+        "HDP's verdicts around single nodes", "", edges.study, edges.Edges, FOUR, splits=(0,)
+    ),
 }  # fmt: skip
 """The studies of the paper, in the order of its section 5, then those beyond it."""
 
@@ -96,6 +100,7 @@ FITTED: dict[str, Callable[..., Result]] = {
     "local": local.look,
     "calibration": calibration.look,
     "confusion": confusion.look,
+    "edges": edges.look,
 }
 """Studies that can be made of runs that are trained already."""
 

@@ -1,0 +1,479 @@
+"""The figures of the report: a list of charts for Table 1, for the ranks, and for each study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from heterophily.bench.compare import Comparison
+from heterophily.bench.table1 import Table1
+from heterophily.models import MODELS
+from heterophily.show.report.charts import (
+    HERE,
+    ONE,
+    PAPER,
+    TEXT,
+    TWO,
+    Axis,
+    Chart,
+    Look,
+    colors,
+    names,
+    numbers,
+    short,
+)
+from heterophily.show.significance import name_of
+from heterophily.show.style import OTHER, SAME, model_looks
+from heterophily.show.table1 import ours, paper, title
+from heterophily.show.tables import METRICS
+from heterophily.show.venn import three_circles
+from heterophily.studies import Result
+from heterophily.studies.ablation import Ablation
+from heterophily.studies.calibration import TIMES, Calibration
+from heterophily.studies.confusion import Confusion
+from heterophily.studies.edges import BINS, Edges
+from heterophily.studies.homophily import Homophily
+from heterophily.studies.information import PAIRS, Information
+from heterophily.studies.local import Local
+from heterophily.studies.partition import PartitionStudy, precision, recall
+from heterophily.studies.preference import LABELS, NEIGHBORHOODS, Preference
+from heterophily.studies.rescale import Rescale
+from heterophily.studies.result import mean, std
+from heterophily.studies.tsne import Tsne
+
+POINTS = 12_000
+"""Nodes that t-SNE shows, of all datasets together: the page stays small."""
+FEW = 10
+"""Test nodes from which on a bin is drawn; of fewer, luck speaks."""
+SPACES = {"h": "H", "h_hm": "Hʰᵐ", "h_ht": "Hʰᵗ"}
+
+
+def dataset_charts(table: Table1) -> list[Chart]:
+    """Draw each dataset's column of Table 1: every model, the paper's number beside ours."""
+    charts = []
+    for dataset in table.datasets:
+        entries = [e for e in (table.find(model, dataset) for model in table.models) if e is not None]
+        ends = [100 * (e.mean + side * (e.std or 0)) for e in entries for side in (-1, 1)]
+        ends += [100 * e.paper for e in entries if e.paper is not None]
+        texts = [MODELS[e.model].title for e in entries]
+        metric = METRICS[entries[0].metric]
+        chart = Chart(
+            title(dataset), numbers(f"test {metric} in %", ends, 0, 100), names("", texts, down=True),
+            height=58 + 19 * len(entries), dataset=title(dataset),
+        )  # fmt: skip
+        for k, e in enumerate(entries):
+            row = {"dataset": dataset, "model": e.model, "mean": e.mean, "std": e.std,
+                   "splits": len(e.scores), "paper": e.paper, "paper_std": e.paper_std}  # fmt: skip
+            if e.paper is not None:
+                tip = f"{texts[k]}: paper {100 * e.paper:.2f}"
+                tip += "" if e.paper_std is None else f" ± {100 * e.paper_std:.2f}"
+                chart.mark(100 * e.paper, k + 0.14, PAPER, tip, model=texts[k])
+            tip = f"{texts[k]}: {ours(e)} over {len(e.scores)} splits"
+            tip += f"; paper and difference {paper(e)}" if e.paper is not None else ""
+            chart.mark(100 * e.mean, k - 0.14, HERE, tip, row, 100 * (e.std or 0), "x", model=texts[k])
+        chart.keys = [("here, mean ± std", HERE)]
+        chart.keys += [("paper", PAPER)] if any(e.paper is not None for e in entries) else []
+        charts.append(chart)
+    return charts
+
+
+def agreement_chart(table: Table1) -> Chart | None:
+    """Draw our means against the paper's, of all cells that the paper has."""
+    entries = [e for e in table.entries if e.paper is not None]
+    if not entries:
+        return None
+    both = [100 * value for e in entries for value in (e.paper or 0.0, e.mean)]
+    x, y = numbers("paper, %", both), numbers("here, %", both)
+    chart = Chart("Here against the paper: on the line both agree", x, y, height=340)
+    chart.diagonal()
+    for e in entries:
+        model = MODELS[e.model].title
+        look = HERE if e.model == "hdp" else Look(OTHER, "s")
+        row = {"dataset": e.dataset, "model": e.model, "paper": e.paper, "here": e.mean,
+               "difference": e.difference, "standard_errors": e.standard_errors}  # fmt: skip
+        tip = f"{model} on {title(e.dataset)}: {ours(e)}; paper and difference {paper(e)}"
+        chart.mark(100 * (e.paper or 0.0), 100 * e.mean, look, tip, row, model=model, size=0.85)
+    chart.keys = [("HDP", HERE), ("other models", Look(OTHER, "s"))]
+    return chart
+
+
+def ranks_chart(found: Comparison) -> Chart | None:
+    """Draw the mean ranks, each with half the critical difference to both sides."""
+    if found.ranks is None:
+        return None
+    half = found.ranks.critical_difference / 2
+    order = sorted(zip(found.ranks.mean, found.models))
+    ends = [rank + side * half for rank, _ in order for side in (-1, 1)]
+    texts = [name_of(model) for _, model in order]
+    chart = Chart(
+        f"Mean ranks over {found.ranks.blocks} {found.blocks}",
+        numbers("mean rank (1 is best); bars: ± half the critical difference", ends),
+        names("", texts, down=True),
+        height=58 + 22 * len(order),
+    )
+    for k, (rank, model) in enumerate(order):
+        row = {"model": model, "mean_rank": rank, "critical_difference": 2 * half}
+        look = HERE if model == "hdp" else Look(OTHER)
+        chart.mark(rank, k, look, f"{texts[k]}: mean rank {rank:.2f}", row, half, "x", model=texts[k])
+    chart.note = "Two models whose bars overlap are not told apart (Nemenyi)."
+    return chart
+
+
+def study_charts(result: Result, points: int = POINTS) -> list[Chart]:
+    """Draw a study; of one with a point for each node, some ``points`` at most."""
+    if isinstance(result, Tsne):
+        charts = tsne(result, points)
+    else:
+        charts = next(draw(result) for kind, draw in DRAWN.items() if isinstance(result, kind))
+    for chart in charts:
+        chart.dataset = title(result.dataset)
+    return charts
+
+
+def ablation(result: Ablation) -> list[Chart]:
+    """Draw Table 3's rows beside the paper's."""
+    texts = [f"{row} (idle)" if idle else row for row, idle in zip(result.rows, result.idle)]
+    means, stds = [result.mean(row) for row in result.rows], [result.std(row) or 0 for row in result.rows]
+    ends = [100 * (m + side * s) for m, s in zip(means, stds) for side in (-1, 1)]
+    ends += [100 * cell[0] for cell in result.printed if cell]
+    x = numbers(f"test {_metric(result)} in %", ends, 0, 100)
+    chart = Chart("Without each part", x, names("", texts, down=True), height=58 + 22 * len(texts))
+    for k, (row, cell) in enumerate(zip(result.rows, result.printed)):
+        if cell:
+            tip = f"{row}: paper {100 * cell[0]:.2f} ± {100 * cell[1]:.2f}"
+            chart.mark(100 * cell[0], k + 0.14, PAPER, tip)
+        data = {"row": row, "mean": means[k], "std": stds[k], "paper": cell[0] if cell else None}
+        tip = f"{row}: {100 * means[k]:.2f} ± {100 * stds[k]:.2f}"
+        chart.mark(100 * means[k], k - 0.14, HERE, tip, data, 100 * stds[k], "x")
+    chart.keys = [("here, mean ± std", HERE)] + ([("paper", PAPER)] if any(result.printed) else [])
+    return [chart]
+
+
+def rescale(result: Rescale) -> list[Chart]:
+    """Draw test and partition accuracy against λ."""
+    charts = []
+    kinds = {"test": (f"test {_metric(result)}", ONE), "partition": ("partition accuracy", TWO)}
+    for name, (words, look) in kinds.items():
+        means, stds = result.line(name)
+        lines = [(x, m, s) for x, m, s in zip(result.rescale, means, stds)]
+        ends = [100 * (m + side * s) for _, m, s in lines for side in (-1, 1)]
+        chart = Chart(words.capitalize(), numbers("λ (Eq. 2)", result.rescale), numbers("%", ends, 0, 100))
+        chart.rule(x=result.chosen, text="chosen λ")
+        chart.band([(x, 100 * (m - s), 100 * (m + s)) for x, m, s in lines], look)
+        chart.line([(x, 100 * m) for x, m, _ in lines], look)
+        for x, m, s in lines:
+            tip = f"λ = {x:g}: {words} {100 * m:.2f} ± {100 * s:.2f} %"
+            chart.mark(x, 100 * m, look, tip, {"lambda": x, "measure": name, "mean": m, "std": s})
+        chart.keys = [("mean, band of one std", look)]
+        charts.append(chart)
+    return charts
+
+
+def partition(result: PartitionStudy) -> list[Chart]:
+    """Draw the neighborhoods, and precision and recall after each update."""
+    shares = result.shares()
+    estimated = mean(result.estimated) or 0.0
+    texts = ["whole", "called homophilous", "called heterophilous"]
+    bars = Chart(
+        "Edges that join one class", numbers("% of the edges of E'", [0, 100], 0, 100),
+        names("", texts, down=True), height=190, grid=False,
+    )  # fmt: skip
+    for k, (part, share) in enumerate(shares.items()):
+        for low, high, look, kind in ((0.0, share, ONE, "one class"), (share, 1.0, TWO, "two classes")):
+            if share is None or low is None or high is None:
+                continue
+            width = 100 * (high - low)
+            text = f"{width:.1f}" if width >= 9 else ""
+            row = {"neighborhood": part, "edges_that_join": kind, "share": high - low, "estimated": estimated}
+            tip = f"{texts[k]}: {width:.1f} % join {kind}"
+            bars.box((100 * low, 100 * high), (k - 0.34, k + 0.34), look, tip, row, text)
+    bars.rule(x=100 * estimated)
+    bars.keys = [("one class", ONE), ("two classes", TWO)]
+    bars.note = f"Dashed: the homophily that HDP estimates, {100 * estimated:.1f} %."
+    steps = result.steps()
+    longest = max(map(len, steps))
+    lines: dict[str, list[tuple[int, float, float]]] = {}
+    for measure in (precision, recall):
+        # A run that has no more updates keeps its last partition.
+        table = [[measure(run[min(k, len(run) - 1)]) for run in steps] for k in range(longest)]
+        lines[measure.__name__] = [
+            (k, mean(row) or 0.0, std(row) or 0.0) for k, row in enumerate(table) if None not in row
+        ]
+    ends = [100 * (m + side * s) for line in lines.values() for _, m, s in line for side in (-1, 1)]
+    x = numbers("updates of the partition; 0 is before training", [0, max(longest - 1, 1)])
+    whole = [(tick, text) for tick, text in x.ticks if float(tick).is_integer()]
+    curve = Chart("Unknown edges", Axis(x.label, x.low, x.high, whole), numbers("%", ends, 0, 100))
+    for (name, line), look in zip(lines.items(), (ONE, TWO)):
+        curve.band([(k, 100 * (m - s), 100 * (m + s)) for k, m, s in line], look)
+        curve.line([(k, 100 * m) for k, m, _ in line], look)
+        for k, m, s in line:
+            tip = f"{name} after {k} updates: {100 * m:.1f} ± {100 * s:.1f} %"
+            row = {"update": k, "measure": name, "mean": m, "std": s}
+            curve.mark(k, 100 * m, look, tip, row, size=0.8 if longest < 30 else 0.5)
+        curve.keys.append((f"{name} of the homophilous part", look))
+    return [bars, curve]
+
+
+def information(result: Information) -> list[Chart]:
+    """Draw labels and representations as circles that overlap by what they share."""
+    values = {pair: result.mean(pair) for pair in PAIRS}
+    overlaps = [values["hm_labels"], values["ht_labels"], values["hm_ht"]]
+    centers, radii = three_circles([result.labels, 1.0, 1.0], overlaps)
+    low = np.min(np.subtract(centers, np.array(radii)[:, None]), axis=0) - 0.03
+    high = np.max(np.add(centers, np.array(radii)[:, None]), axis=0) + 0.03
+    wide, tall = high - low
+    height = min(400 * tall / wide, 300)
+    room = 388 * tall / (height - 16) - wide  # both axes to one scale
+    chart = Chart(
+        "Shared information in bits", Axis("", low[0] - room / 2, high[0] + room / 2),
+        Axis("", low[1], high[1]), height, frame=False,
+    )  # fmt: skip
+    sides = {"labels": "labels", "h_hm": "Hʰᵐ", "h_ht": "Hʰᵗ"}
+    looks = zip(sides.items(), (TEXT, SAME, OTHER), (result.labels, 1.0, 1.0))
+    for k, ((side, name), color, own) in enumerate(looks):
+        chart.disc(*centers[k], radii[k], color, f"{name}: {own:.2f} bits by itself")
+        chart.rows.append({"between": side, "and": side, "bits": own})
+        away = np.subtract(centers[k], np.mean(centers[:k] + centers[k + 1 :], axis=0))  # from both others
+        away = away / max(float(np.hypot(*away)), 1e-9)
+        x, y = np.add(centers[k], 0.6 * radii[k] * away)
+        chart.words(float(x), float(y), name, "bold", color)
+    said = []
+    for pair, (one, two) in PAIRS.items():
+        draws, runs = result.spread(pair)
+        spread = draws if runs is None else runs
+        more = "" if spread is None else f" ± {spread:.2f}"
+        said.append(f"{sides[one]} and {sides[two]} {values[pair]:.2f}{more}")
+        row = {"between": one, "and": two, "bits": values[pair], "std_draws": draws, "std_runs": runs}
+        chart.rows.append(row)
+    chart.note = f"Shared bits: {', '.join(said)}. Areas and overlaps two by two are to scale."
+    return [chart]
+
+
+def tsne(result: Tsne, most: int) -> list[Chart]:
+    """Draw the representations in the plane, of some nodes at most, and the cosines of the prototypes."""
+    palette, labels = colors(len(result.classes)), np.array(result.labels)
+    charts = []
+    for space, name in SPACES.items():
+        points = np.array(result.points[space], dtype=float)
+        stars = [star for star in result.stars[space] if star is not None]
+        every = np.concatenate([points, np.array(stars).reshape(-1, 2)])
+        middle = (every.min(0) + every.max(0)) / 2
+        half = 1.04 * max(float(np.ptp(every, axis=0).max()) / 2, 1e-6)
+        x, y = (Axis("", float(c) - half, float(c) + half) for c in middle)
+        chart = Chart(f"t-SNE of {name}", x, y, height=400, frame=False)
+        shown = np.linspace(0, len(points) - 1, min(len(points), most)).astype(int)
+        width = float(np.clip(110 / np.sqrt(len(shown)), 1.6, 6))
+        for k in (-1, *range(len(palette))):
+            some = shown[labels[shown] == k]
+            if len(some):
+                word = "unknown class" if k < 0 else f"class {result.classes[k]}"
+                chart.cloud(points[some].tolist(), palette[k] if k >= 0 else "#999999", word, width)
+        for k, star in enumerate(result.stars[space]):
+            if star is not None:
+                look = Look(palette[k], "*")
+                chart.mark(star[0], star[1], look, f"prototype of class {result.classes[k]}", size=1.2)
+        for i in shown.tolist():
+            name_of_class = result.classes[labels[i]] if labels[i] >= 0 else ""
+            row = {"class": name_of_class, "test": int(result.test[i])}
+            chart.rows.append(row | dict(zip("xy", result.points[space][i])))
+        chart.keys = [(short(name), Look(color)) for name, color in zip(result.classes, palette)]
+        part = f" {len(shown):,} of {len(points):,} nodes are drawn." if len(shown) < len(points) else ""
+        chart.note = f"Stars: the prototypes.{part}"
+        charts.append(chart)
+    texts = [[f"cosine of the prototypes of {a} and {b}" for b in result.classes] for a in result.classes]
+    average, _ = result.orthogonality()
+    charts.append(_matrix(f"Cosines of the prototypes, |cos| {average:.2f}", result.cosines, result.classes,
+                          texts, lambda value: f"{value:.2f}", ("class", "other", "cosine")))  # fmt: skip
+    return charts
+
+
+def preference(result: Preference) -> list[Chart]:
+    """Draw the connection preferences of the classes, by both labels and in both neighborhoods."""
+    charts = []
+    for labels in LABELS:
+        for part in NEIGHBORHOODS:
+            matrix: list[list[float | None]] = [
+                [*row] if sum(row) else [None] * len(row) for row in result.shares[labels][part]
+            ]
+            texts = [[f"of the neighbors of {a}, {b}" for b in result.classes] for a in result.classes]
+            apart = result.apart(labels, part)
+            more = "" if apart is None else f", {apart:.2f} apart"
+            heading = f"{part.capitalize()} neighborhood, {labels} labels{more}"
+            columns = ("class", "class_of_neighbors", "share")
+            labelled = ("class of neighbors (% of a row)", "class of a node")
+            charts.append(_matrix(heading, matrix, result.classes, texts, _hundreds, columns, *labelled))
+    return charts
+
+
+def local(result: Local) -> list[Chart]:
+    """Draw the accuracy by local homophily and by degree."""
+    charts = []
+    words = {"homophily": "share of neighbors of its own class", "degree": "number of neighbors"}
+    looks = _looks(result.models)
+    for by, bins in result.bins.items():
+        counts = np.array(result.total(by))
+        shown = [int(k) for k in np.flatnonzero(counts >= (FEW if (counts >= FEW).any() else 1))]
+        lines = {model: result.line(by, model) for model in result.models}
+        x = names(words[by], [bins[k] for k in shown])
+        found = [100 * (means[k] or 0) for means, _ in lines.values() for k in shown]
+        chart = Chart(f"Accuracy by {words[by]}", x, numbers("accuracy in %", found, 0, 100))
+        for (model, (means, stds)), aside in zip(lines.items(), _aside(len(lines))):
+            name, look = MODELS[model].title, looks[model]
+            chart.line([(i + aside, 100 * (means[k] or 0)) for i, k in enumerate(shown)], look, name)
+            for i, k in enumerate(shown):
+                tip = f"{name}, {bins[k]}: {100 * (means[k] or 0):.1f} % of {counts[k]:,} test nodes right"
+                row = {"by": by, "bin": bins[k], "model": model, "test_nodes": int(counts[k]),
+                       "accuracy": means[k], "std": stds[k]}  # fmt: skip
+                chart.mark(i + aside, 100 * (means[k] or 0), look, tip, row, model=name)
+            chart.keys.append((name, look))
+        chart.note = f"Bins of under {FEW} test nodes are left out."
+        charts.append(chart)
+    return charts
+
+
+def calibration(result: Calibration) -> list[Chart]:
+    """Draw accuracy against confidence, before and after temperature scaling."""
+    charts = []
+    for model in result.models:
+        name = MODELS[model].title
+        x, y = numbers("mean confidence in %", [0, 100], 0, 100), numbers("accuracy in %", [0, 100], 0, 100)
+        chart = Chart(f"{name}: confidence and accuracy", x, y, height=330, model=name)
+        chart.diagonal()
+        for time, look in zip(TIMES, (PAPER, HERE)):
+            diagram = result.diagram(model, time)
+            most = max((nodes for _, _, nodes in diagram), default=1)
+            chart.line([(100 * sure, 100 * right) for sure, right, _ in diagram], look)
+            for sure, right, nodes in diagram:
+                tip = f"{time} scaling: confidence {100 * sure:.1f} %, {100 * right:.1f} % of {nodes:,} right"
+                row = {"model": model, "time": time, "confidence": sure, "accuracy": right, "nodes": nodes}
+                chart.mark(100 * sure, 100 * right, look, tip, row, size=0.6 + 0.8 * nodes / most)
+            error = 100 * (mean(result.ece(model, time)) or 0.0)
+            chart.keys.append((f"{time} scaling, ECE {error:.1f} %", look))
+        temperature = mean(result.temperature[model]) or 0.0
+        chart.note = f"Temperature {temperature:.2f}. A larger mark stands for more nodes."
+        charts.append(chart)
+    return charts
+
+
+def homophily(result: Homophily) -> list[Chart]:
+    """Draw the score of each model against the homophily of the graph."""
+    looks = _looks(result.models)
+    lines = {model: result.line(model) for model in result.models}
+    found = [
+        100 * (m + side * s)
+        for means, stds in lines.values()
+        for m, s in zip(means, stds)
+        for side in (-1, 1)
+    ]
+    x = numbers("homophily: share of edges that join one class", result.homophily)
+    chart = Chart(
+        "Who wins at which homophily", x, numbers(f"test {_metric(result)} in %", found, 0, 100), 300
+    )
+    for model, (means, stds) in lines.items():
+        name, look = MODELS[model].title, looks[model]
+        chart.line([(h, 100 * m) for h, m in zip(result.homophily, means)], look, name)
+        for h, m, s in zip(result.homophily, means, stds):
+            tip = f"{name} at homophily {h:g}: {100 * m:.1f} ± {100 * s:.1f} %"
+            row = {"homophily": h, "model": model, "mean": m, "std": s}
+            chart.mark(h, 100 * m, look, tip, row, 100 * s, model=name)
+        chart.keys.append((name, look))
+    return [chart]
+
+
+def confusion(result: Confusion) -> list[Chart]:
+    """Draw which share of each class is taken for which."""
+    charts = []
+    for model in result.models:
+        total, name = result.total(model), MODELS[model].title
+        texts = [
+            [f"{total[i][j]:,} test nodes of {a} taken for {b}" for j, b in enumerate(result.classes)]
+            for i, a in enumerate(result.classes)
+        ]
+        shares: list[list[float | None]] = [
+            [*row] if sum(counts) else [None] * len(row) for row, counts in zip(result.shares(model), total)
+        ]
+        chart = _matrix(f"{name}: {100 * result.accuracy(model):.1f} % right", shares, result.classes, texts,
+                        _hundreds, ("true", "predicted", "share"), "predicted class (% of a row)",
+                        "true class")  # fmt: skip
+        chart.model = name
+        charts.append(chart)
+    return charts
+
+
+def edges(result: Edges) -> list[Chart]:
+    """Draw how probable HDP finds edges of both kinds."""
+    step = 1 / BINS
+    counts = {truth: np.sum(list(rows.values()), axis=0) for truth, rows in result.histogram.items()}
+    shares = {truth: 100 * bins / max(bins.sum(), 1) for truth, bins in counts.items()}
+    most = max(float(bins.max()) for bins in shares.values())
+    x = numbers("probability that an edge joins one class (Eq. 3)", [0, 1], 0, 1)
+    chart = Chart("How HDP tells edges apart", x, numbers("% of such edges", [0, most], 0))
+    kinds = {"other": ("two classes", TWO), "same": ("one class", ONE)}
+    for truth, (words, look) in kinds.items():
+        for k in range(BINS):
+            low, high = k * step, (k + 1) * step
+            row = {"truth": words, "from": low, "to": high, "edges": int(counts[truth][k])}
+            chart.rows.append(row)
+            if counts[truth][k]:
+                tip = f"{counts[truth][k]:,} edges that join {words} have P from {low:.2f} to {high:.2f}"
+                chart.box((low, high), (0, float(shares[truth][k])), look, tip, kind="box thin")
+        chart.keys.append((f"joins {words} ({int(counts[truth].sum()):,})", look))
+    if result.threshold is not None:
+        chart.rule(x=result.threshold, text="threshold")
+    chart.note = (
+        "Edges right of the threshold are called homophilous. Edges between training nodes are left out."
+    )
+    return [chart]
+
+
+def _matrix(
+    heading: str,
+    matrix: Sequence[Sequence[float | None]],
+    classes: Sequence[str],
+    texts: Sequence[Sequence[str]],
+    words: Callable[[float], str],
+    columns: tuple[str, str, str],
+    across: str = "",
+    down: str = "",
+) -> Chart:
+    """Draw a square matrix over the classes."""
+    few = [short(name, 10) for name in classes]
+    chart = Chart(heading, names(across, few), names(down, few, down=True), height=330, grid=False)
+    for i, row in enumerate(matrix):
+        for j, value in enumerate(row):
+            text = "–" if value is None else words(value)
+            chart.cell(i, j, value, text if len(classes) <= 12 else "", f"{texts[i][j]}: {text}")
+            chart.rows.append({columns[0]: classes[i], columns[1]: classes[j], columns[2]: value})
+    return chart
+
+
+def _hundreds(value: float) -> str:
+    return f"{100 * value:.0f}"
+
+
+def _looks(models: Sequence[str]) -> dict[str, Look]:
+    return {model: Look(**look) for model, look in model_looks(models).items()}
+
+
+def _aside(count: int) -> list[float]:
+    return np.linspace(-0.12, 0.12, count).tolist() if count > 1 else [0.0]
+
+
+def _metric(result: Result) -> str:
+    return METRICS[result.about.get("metric", "accuracy")]
+
+
+DRAWN: dict[type[Result], Callable[[Any], list[Chart]]] = {
+    Ablation: ablation,
+    Rescale: rescale,
+    PartitionStudy: partition,
+    Information: information,
+    Preference: preference,
+    Local: local,
+    Calibration: calibration,
+    Homophily: homophily,
+    Confusion: confusion,
+    Edges: edges,
+}
