@@ -1,18 +1,23 @@
-"""Estimators in scikit-learn's manner: fit on a graph, predict its nodes.
+"""Estimators in scikit-learn's manner: fit on a graph, predict its nodes, and those that come later.
 
-Node classification on one graph is transductive: the nodes to predict are part of the graph that is
-fitted, with label -1, as in scikit-learn's `semi_supervised` module.
+The nodes to predict may be part of the graph that is fitted, with label -1, as in scikit-learn's
+`semi_supervised` module. Nodes that come later, and other graphs, are predicted without another fit:
+``extended`` and ``applied_to`` return an estimator that is fitted there. ``save`` and `load_model` keep one.
 """
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import os
 import textwrap
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -22,18 +27,26 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from torch_geometric.data.data import BaseData
 
+from heterophily import folder as folder_files
 from heterophily.config import Config, ConfigError, meanings, types
+from heterophily.explain import Explanation, explain
+from heterophily.folder import FolderError, Kept
 from heterophily.graph import Graph, Split
 from heterophily.graph.graph import GraphError
 from heterophily.hdp import HDPConfig
 from heterophily.models import MODELS, Model, find_model
-from heterophily.outcomes import edge_table, probabilities
+from heterophily.outcomes import edge_table, prediction_table, probabilities, temperature
 from heterophily.recipes import PACKAGED, recipe
-from heterophily.stage import DivergedError, Outcome
+from heterophily.replay import freeze, replay
+from heterophily.stage import DivergedError, Frozen, Outcome
 from heterophily.training import metrics
 from heterophily.training.device import choose_device
+from heterophily.training.engine import Watch
 from heterophily.training.runs import Run, train_runs
+from heterophily.training.seal import seal
 
+ACCOUNT = ("validation", "validation_loss", "best_epoch", "epochs", "seconds")
+"""What a folder tells of the training."""
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 OWN = {
     "validation_fraction": "Share of the labelled nodes held out for early stopping if no split says which.",
@@ -41,6 +54,14 @@ OWN = {
     "device": '"auto" (a GPU if any), "cpu", "cuda" or "cuda:N".',
 }
 """Parameters beside the config's, with their meanings."""
+
+
+class Origin(NamedTuple):
+    """What an estimator was fitted on, sealed as training saw it, and what it learned there."""
+
+    graph: Graph
+    split: Split
+    frozen: Frozen
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator):
@@ -117,13 +138,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         *,
         edge_index: Any = None,
         split: int | str | Split | None = None,
+        watch: Watch | None = None,
     ) -> Self:
         """Fit on ``fit(graph, split=0)`` or ``fit(X, y, edge_index=...)``; -1 marks unlabelled nodes.
 
         The graph is a Graph or PyG's ``Data``.
         With a split, its training nodes are learned from and its validation nodes end the training;
         labels of all others are never read. Without one, all labelled nodes are used, a stratified
-        ``validation_fraction`` of them for validation.
+        ``validation_fraction`` of them for validation. ``watch`` is called after each epoch.
         """
         seed = _seed(self.random_state)
         graph = Graph.from_pyg(graph) if isinstance(graph, BaseData) else graph
@@ -146,27 +168,165 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         elif not isinstance(split, Split):
             split = graph.split(split)
         run = Run(self.model, self.config, split, seed)
-        (outcome,) = train_runs(graph, [run], choose_device(self.device))
+        (outcome,) = train_runs(graph, [run], choose_device(self.device), watch=watch)
         if not math.isfinite(outcome.trained.validation_loss):
             raise DivergedError(
                 "no epoch gave a finite validation loss; lower the learning rate or check the scale of X"
             )
-        self.graph_, self.split_, self.outcome_ = graph, split, outcome
-        self.probabilities_ = probabilities(outcome.trained)
-        self.transduction_ = self.classes_[self.probabilities_.argmax(1)]
+        self._settle(graph, split, outcome)
+        self._origin: Origin | None = None
+        self.temperature_ = temperature(outcome.trained.logits.cpu(), graph.y.cpu(), split.validation.cpu())
+        self.ids_: list[Any] | None = None
+        self.encoding_: Mapping[str, Any] | None = None
         self.history_ = pd.DataFrame(outcome.trained.history).rename_axis("epoch")
         self.history_.index += outcome.trained.epochs > 0  # where nothing is trained there is epoch 0 alone
         self.n_features_in_ = graph.num_features
         return self
+
+    def _settle(self, graph: Graph, split: Split | None, outcome: Outcome) -> None:
+        """Take over what the model says of a graph."""
+        self.graph_, self.split_, self.outcome_ = graph, split, outcome
+        self.probabilities_ = probabilities(outcome.trained)
+        self.transduction_ = self.classes_[self.probabilities_.argmax(1)]
+
+    # What comes later
+
+    def extended(self, x: Any, edge_index: Any, ids: Sequence[Any] | None = None) -> Self:
+        """Return the estimator on its graph with new nodes and edges, predicted without another fit.
+
+        ``x`` has a row of features for each new node; they are numbered from the graph's N on.
+        ``edge_index``, (2, E), has the new edges, which may join old nodes too; ``ids`` are the names of the
+        new nodes, where the old ones have names. This estimator stays as it is.
+        """
+        self._check_fitted()
+        origin = self._frozen()
+        graph = self.graph_.with_nodes(x, edge_index)
+        split = origin.split.padded(graph.num_nodes)
+        outcome = self._replayed(seal(graph.to(origin.graph.y.device), split), split, origin.graph)
+        later = copy.copy(self)
+        later._settle(graph, self.split_.padded(graph.num_nodes) if self.split_ else None, outcome)
+        if self.ids_ is not None:
+            later.ids_ = [*self.ids_, *(ids if ids is not None else range(len(self.ids_), graph.num_nodes))]
+        return later
+
+    def applied_to(self, graph: Graph | Any, ids: Sequence[Any] | None = None) -> Self:
+        """Return the estimator on another graph with the same features, predicted without another fit.
+
+        Its labels, if it has some, are not read. The graph is a Graph or PyG's ``Data``; ``ids`` are the
+        names of its nodes, if they have some.
+        """
+        self._check_trained()
+        graph = Graph.from_pyg(graph) if isinstance(graph, BaseData) else graph
+        if graph.num_features != self.n_features_in_:
+            raise GraphError(
+                f"the graph has {graph.num_features} features, the model was fitted with "
+                f"{self.n_features_in_}; they must be the same, in the same order"
+            )
+        device = next(iter(self._frozen().frozen.weights.values()), graph.y).device
+        bare = graph._replace(y=torch.full_like(graph.y, -1), splits=(), num_classes=len(self.classes_))
+        later = copy.copy(self)
+        later._settle(graph, None, self._replayed(bare.to(device), None, None))
+        later.ids_ = None if ids is None else list(ids)
+        return later
+
+    def _replayed(self, graph: Graph, split: Split | None, base: Graph | None) -> Outcome:
+        frozen, seed = self._frozen().frozen, _seed(self.random_state)
+        return replay(MODELS[self.model], graph, split, self.config, seed, frozen, base)
+
+    def _frozen(self) -> Origin:
+        """Return what was fitted: the graph and the split as training saw them, and what was learned."""
+        if self._origin is None:
+            assert self.split_ is not None
+            device = self.outcome_.trained.logits.device
+            split = self.split_.map(lambda mask: mask.to(device))
+            graph = seal(self.graph_.to(device), split)
+            seed, model = _seed(self.random_state), MODELS[self.model]
+            self._origin = Origin(graph, split, freeze(model, graph, split, self.config, seed, self.outcome_))
+        return self._origin
+
+    # To keep, and to look into
+
+    def save(self, folder: str | os.PathLike[str], *, graph: bool = True) -> Path:
+        """Write a model folder, which `load_model` reads: JSON and safetensors, whole or not at all.
+
+        ``graph=False`` leaves the graph out, to share a model without its data: what is loaded then predicts
+        other graphs (``applied_to``), but neither the nodes it was fitted with nor new ones beside them.
+        """
+        self._check_fitted()
+        origin, model = self._frozen(), MODELS[self.model]
+        if origin.graph.num_nodes != self.graph_.num_nodes or self.split_ is None:
+            raise GraphError(
+                "this estimator was extended or applied to another graph; save the fitted one, and extend "
+                "it again after loading"
+            )
+        if not graph and not model.learns:
+            raise GraphError(f"{model.title} is a rule that reads its graph; it cannot be saved without")
+        training = {
+            "graph": self.graph_.name,
+            "nodes": self.graph_.num_nodes,
+            "edges": self.graph_.num_edges,
+            "train_nodes": int(origin.split.train.sum()),
+            "validation_nodes": int(origin.split.validation.sum()),
+        } | {
+            name: (value if math.isfinite(value := getattr(self.outcome_.trained, name)) else None)
+            for name in ACCOUNT
+        }
+        return folder_files.write(
+            folder,
+            Kept(
+                model=self.model,
+                params=self.get_params(),
+                classes=self.classes_.tolist(),
+                features=self.n_features_in_,
+                metric=self.graph_.metric,
+                frozen=origin.frozen,
+                temperature=self.temperature_,
+                training=training,
+                history=self.history_.reset_index(),
+                graph=origin.graph if graph else None,
+                split=origin.split if graph else None,
+                ids=self.ids_ if graph else None,
+                encoding=self.encoding_,
+            ),
+        )
+
+    def predictions(self, nodes: Any = None) -> pd.DataFrame:
+        """Return a table: id, class, its probability, calibrated too, margin, and those of every class."""
+        self._check_fitted()
+        chosen = self._nodes(nodes)
+        ids = np.asarray(self.ids_ if self.ids_ is not None else range(self.graph_.num_nodes), dtype=object)
+        p, calibrated = self.predict_proba(chosen), self.predict_proba(chosen, calibrated=True)
+        return prediction_table(ids[chosen].tolist(), self.classes_, p, calibrated)
+
+    def explain(self, node: Any) -> Explanation:
+        """Say why a node got its class: its neighbors with verdicts, class mixes, what each part added.
+
+        ``node`` is an id, where nodes have ids, else a number.
+        """
+        self._check_fitted()
+        if self.ids_ is not None:
+            try:
+                number = self.ids_.index(node)
+            except ValueError:
+                raise GraphError(f"there is no node {node!r}; the first is {self.ids_[0]!r}") from None
+        else:
+            number = int(self._nodes([node])[0])
+        return explain(self.outcome_, self.graph_, number, self.classes_, self.temperature_, self.ids_)
 
     def predict(self, nodes: Any = None) -> NDArray[Any]:
         """Return the predicted class of the given nodes, by default of all."""
         self._check_fitted()
         return self.transduction_[self._nodes(nodes)]
 
-    def predict_proba(self, nodes: Any = None) -> NDArray[Any]:
-        """Return class probabilities, one row per given node, columns in the order of ``classes_``."""
+    def predict_proba(self, nodes: Any = None, *, calibrated: bool = False) -> NDArray[Any]:
+        """Return class probabilities, one row per given node, columns in the order of ``classes_``.
+
+        ``calibrated`` divides the logits by ``temperature_`` first, which was fitted on the validation nodes.
+        """
         self._check_fitted()
+        if calibrated:
+            logits = self.outcome_.trained.logits.cpu() / self.temperature_
+            return torch.softmax(logits, -1).numpy()[self._nodes(nodes)]
         return self.probabilities_[self._nodes(nodes)]
 
     def fit_transform(
@@ -217,11 +377,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             )
         if graph.num_nodes != self.graph_.num_nodes:
             raise GraphError(f"fitted on {self.graph_.num_nodes} nodes, asked to score {graph.num_nodes}")
+        if split is None and self.split_ is None:
+            raise GraphError("this graph came after the fit and has no split; pass split=..., or nodes and y")
         chosen = self.split_ if split is None else split if isinstance(split, Split) else graph.split(split)
+        assert chosen is not None
         test = chosen.test.cpu()
         if not test.any():
             raise GraphError("the split has no test node to score; pass split=... with a test mask")
-        if (seen := test & (self.split_.train | self.split_.validation).cpu()).any():
+        if self.split_ and (seen := test & (self.split_.train | self.split_.validation).cpu()).any():
             raise GraphError(
                 f"{int(seen.sum()):,} of the {int(test.sum()):,} test nodes of split {chosen.name!r} were "
                 f"fitted on, for training or validation (split {self.split_.name!r}), so their score would "
@@ -270,10 +433,18 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             raise GraphError(f"nodes must lie between 0 and {count - 1}")
         return chosen
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "outcome_"):
+    def _check_trained(self) -> None:
+        if not hasattr(self, "_origin"):
             raise NotFittedError(
                 f"this {type(self).__name__} is not fitted yet; call fit(graph, split=0) first"
+            )
+
+    def _check_fitted(self) -> None:
+        self._check_trained()
+        if not hasattr(self, "outcome_"):
+            raise NotFittedError(
+                "this model was saved without its graph, so it has no nodes to speak of; give it some: "
+                "applied_to(graph)"
             )
 
 
@@ -346,6 +517,37 @@ def representations(outcome: Outcome) -> Any:
         return torch.func.functional_call(
             module, trained.weights, (trained.state["blocks"], trained.state["parts"])
         )
+
+
+def load_model(folder: str | os.PathLike[str], device: str = "cpu") -> GraphClassifier:
+    """Return the fitted estimator of a model folder, wherever it was trained.
+
+    A file that was cut or changed is refused by name, and so is a folder of a newer version.
+    """
+    kept = folder_files.read(folder)
+    where = choose_device(device)
+    try:
+        model = make_classifier(kept.model, **kept.params)
+    except (ConfigError, TypeError) as error:
+        raise FolderError(f"{folder}: the settings in it make no sense: {error}") from None
+    model.device = device
+    model.classes_ = np.asarray(kept.classes)
+    model.n_features_in_, model.temperature_ = kept.features, kept.temperature
+    model.ids_, model.encoding_ = kept.ids, kept.encoding
+    model.history_ = kept.history.set_index("epoch")
+    frozen = Frozen(*({n: t.to(where) for n, t in part.items()} for part in vars(kept.frozen).values()))
+    model._origin = Origin(kept.graph, kept.split, frozen)  # type: ignore[arg-type]
+    if kept.graph is not None and kept.split is not None:
+        graph, split = kept.graph.to(where), kept.split.map(lambda mask: mask.to(where))
+        model._origin = Origin(graph, split, frozen)
+        outcome = model._replayed(graph, split, graph)
+        account: dict[str, Any] = {
+            name: math.nan if (value := kept.training[name]) is None else value for name in ACCOUNT
+        }
+        history = {str(name): column.tolist() for name, column in model.history_.items()}
+        trained = replace(outcome.trained, history=history, **account)
+        model._settle(graph, split, replace(outcome, trained=trained))
+    return model
 
 
 def held_out(graph: Graph, fraction: float, seed: int) -> Split:

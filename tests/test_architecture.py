@@ -22,7 +22,7 @@ LAYERS = (
     {"adjacency", "supervised"},  # what most models read and are
     {"hdp", "baselines"},
     {"models", "outcomes"},
-    {"recipes", "training"},
+    {"explain", "folder", "recipes", "replay", "training"},
     {"estimator", "bench"},
     {"show"},
     {"cli"},
@@ -40,6 +40,7 @@ ALGORITHM_1 = (
     "prototypes",
     "model",
     "algorithm",
+    "replay",
 )
 
 COMPILED = {"dgl", "pyg_lib", "torch_cluster", "torch_scatter", "torch_sparse", "torch_spline_conv"}

@@ -25,6 +25,8 @@ from heterophily.graph.checks import (
     read_features,
     read_integers,
     read_labels,
+    read_tensor,
+    stack_rows,
 )
 from heterophily.graph.splits import Split, random_splits
 
@@ -234,6 +236,27 @@ class Graph:
             )
         check_labels(y, self.num_classes)
         return self._replace(y=y)
+
+    def with_nodes(self, x: Any, edge_index: Any) -> Self:
+        """The graph with new nodes, numbered N, N + 1, ..., and new edges between any nodes, old or new.
+
+        ``x`` has a row of features for each new node. They are unlabelled and in no split.
+        """
+        new = read_tensor(x, "x", "pass one row of features per new node")
+        if new.dim() != 2 or new.shape[1] != self.num_features:
+            raise GraphError(
+                f"the features of the new nodes have shape {tuple(new.shape)}; the graph has "
+                f"{self.num_features} features, so it must be (new nodes, {self.num_features})"
+            )
+        new = read_features(new, len(new)).to(self.y.device)
+        count = self.num_nodes + len(new)
+        added = read_edges(edge_index, count).to(self.y.device)
+        return self._replace(
+            x=stack_rows(self.x, new),
+            y=torch.cat([self.y, self.y.new_full((len(new),), -1)]),
+            edge_index=torch.cat([self.edge_index, added], 1),
+            splits=tuple(split.padded(count) for split in self.splits),
+        )
 
     def renumbered(self, order: Any) -> Self:
         """The same graph with its nodes in another order: node i is what node ``order[i]`` was."""
