@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from heterophily.bench.reproduce import reproduce
     from heterophily.bench.tuning import tune
     from heterophily.config import ConfigError
-    from heterophily.estimator import HDPClassifier, make_classifier
+    from heterophily.estimator import HDPClassifier, load_model, make_classifier
+    from heterophily.folder import FolderError
     from heterophily.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
     from heterophily.graph.datasets import load
     from heterophily.models import MODELS
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MODELS",
     "ConfigError",
+    "FolderError",
     "Graph",
     "GraphError",
     "HDPClassifier",
@@ -28,6 +30,7 @@ __all__ = [
     "__version__",
     "compare",
     "load",
+    "load_model",
     "make_classifier",
     "random_splits",
     "read_scores",
@@ -40,6 +43,7 @@ __all__ = [
 _HOMES = {
     "MODELS": "heterophily.models",
     "ConfigError": "heterophily.config",
+    "FolderError": "heterophily.folder",
     "Graph": "heterophily.graph",
     "GraphError": "heterophily.graph",
     "HDPClassifier": "heterophily.estimator",
@@ -47,6 +51,7 @@ _HOMES = {
     "Split": "heterophily.graph",
     "compare": "heterophily.bench.compare",
     "load": "heterophily.graph.datasets",
+    "load_model": "heterophily.estimator",
     "make_classifier": "heterophily.estimator",
     "random_splits": "heterophily.graph",
     "read_scores": "heterophily.bench.compare",

@@ -59,8 +59,9 @@ OWN = {
 class Origin(NamedTuple):
     """What an estimator was fitted on, sealed as training saw it, and what it learned there."""
 
-    graph: Graph
-    split: Split
+    graph: Graph | None
+    """None where a folder left it out."""
+    split: Split | None
     frozen: Frozen
 
 
@@ -142,12 +143,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Fit on ``fit(graph, split=0)`` or ``fit(X, y, edge_index=...)``; -1 marks unlabelled nodes.
 
-        The graph is a Graph or PyG's ``Data``.
+        The graph is a Graph, PyG's ``Data``, or what ``heterophily.read`` made of files: then nodes keep the
+        names they have there.
         With a split, its training nodes are learned from and its validation nodes end the training;
         labels of all others are never read. Without one, all labelled nodes are used, a stratified
         ``validation_fraction`` of them for validation. ``watch`` is called after each epoch.
         """
         seed = _seed(self.random_state)
+        ids = encoding = None
+        if hasattr(graph, "encoding"):  # what heterophily.reading.read returns
+            ids, encoding, graph = graph.ids.tolist(), graph.encoding.to_json(), graph.graph
         graph = Graph.from_pyg(graph) if isinstance(graph, BaseData) else graph
         if isinstance(graph, Graph):
             if y is not None or edge_index is not None:
@@ -176,8 +181,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self._settle(graph, split, outcome)
         self._origin: Origin | None = None
         self.temperature_ = temperature(outcome.trained.logits.cpu(), graph.y.cpu(), split.validation.cpu())
-        self.ids_: list[Any] | None = None
-        self.encoding_: Mapping[str, Any] | None = None
+        self.ids_: list[Any] | None = ids
+        self.encoding_: Mapping[str, Any] | None = encoding
         self.history_ = pd.DataFrame(outcome.trained.history).rename_axis("epoch")
         self.history_.index += outcome.trained.epochs > 0  # where nothing is trained there is epoch 0 alone
         self.n_features_in_ = graph.num_features
@@ -199,10 +204,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         new nodes, where the old ones have names. This estimator stays as it is.
         """
         self._check_fitted()
-        origin = self._frozen()
+        base, known, _ = self._frozen()
+        assert base is not None and known is not None
         graph = self.graph_.with_nodes(x, edge_index)
-        split = origin.split.padded(graph.num_nodes)
-        outcome = self._replayed(seal(graph.to(origin.graph.y.device), split), split, origin.graph)
+        split = known.padded(graph.num_nodes)
+        outcome = self._replayed(seal(graph.to(base.y.device), split), split, base)
         later = copy.copy(self)
         later._settle(graph, self.split_.padded(graph.num_nodes) if self.split_ else None, outcome)
         if self.ids_ is not None:
@@ -253,8 +259,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         other graphs (``applied_to``), but neither the nodes it was fitted with nor new ones beside them.
         """
         self._check_fitted()
-        origin, model = self._frozen(), MODELS[self.model]
-        if origin.graph.num_nodes != self.graph_.num_nodes or self.split_ is None:
+        (base, split, frozen), model = self._frozen(), MODELS[self.model]
+        if self.split_ is None or split is None or len(split.train) != self.graph_.num_nodes:
             raise GraphError(
                 "this estimator was extended or applied to another graph; save the fitted one, and extend "
                 "it again after loading"
@@ -265,8 +271,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             "graph": self.graph_.name,
             "nodes": self.graph_.num_nodes,
             "edges": self.graph_.num_edges,
-            "train_nodes": int(origin.split.train.sum()),
-            "validation_nodes": int(origin.split.validation.sum()),
+            "train_nodes": int(split.train.sum()),
+            "validation_nodes": int(split.validation.sum()),
         } | {
             name: (value if math.isfinite(value := getattr(self.outcome_.trained, name)) else None)
             for name in ACCOUNT
@@ -279,12 +285,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 classes=self.classes_.tolist(),
                 features=self.n_features_in_,
                 metric=self.graph_.metric,
-                frozen=origin.frozen,
+                frozen=frozen,
                 temperature=self.temperature_,
                 training=training,
                 history=self.history_.reset_index(),
-                graph=origin.graph if graph else None,
-                split=origin.split if graph else None,
+                graph=base if graph else None,
+                split=split if graph else None,
                 ids=self.ids_ if graph else None,
                 encoding=self.encoding_,
             ),
@@ -527,26 +533,32 @@ def load_model(folder: str | os.PathLike[str], device: str = "cpu") -> GraphClas
     kept = folder_files.read(folder)
     where = choose_device(device)
     try:
-        model = make_classifier(kept.model, **kept.params)
-    except (ConfigError, TypeError) as error:
-        raise FolderError(f"{folder}: the settings in it make no sense: {error}") from None
-    model.device = device
+        return _revived(kept, device, where)
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        raise FolderError(f"{folder} holds what makes no model ({error}); get the model again") from None
+
+
+def _revived(kept: Kept, device: str, where: torch.device) -> GraphClassifier:
+    """Return an estimator as it was when it was saved."""
+    model = make_classifier(kept.model, **kept.params | {"device": device})
     model.classes_ = np.asarray(kept.classes)
     model.n_features_in_, model.temperature_ = kept.features, kept.temperature
     model.ids_, model.encoding_ = kept.ids, kept.encoding
     model.history_ = kept.history.set_index("epoch")
     frozen = Frozen(*({n: t.to(where) for n, t in part.items()} for part in vars(kept.frozen).values()))
-    model._origin = Origin(kept.graph, kept.split, frozen)  # type: ignore[arg-type]
-    if kept.graph is not None and kept.split is not None:
-        graph, split = kept.graph.to(where), kept.split.map(lambda mask: mask.to(where))
-        model._origin = Origin(graph, split, frozen)
-        outcome = model._replayed(graph, split, graph)
-        account: dict[str, Any] = {
-            name: math.nan if (value := kept.training[name]) is None else value for name in ACCOUNT
-        }
-        history = {str(name): column.tolist() for name, column in model.history_.items()}
-        trained = replace(outcome.trained, history=history, **account)
-        model._settle(graph, split, replace(outcome, trained=trained))
+    if kept.graph is None or kept.split is None:
+        model._origin = Origin(None, None, frozen)
+        return model
+    graph, split = kept.graph.to(where), kept.split.map(lambda mask: mask.to(where))
+    model._origin = Origin(graph, split, frozen)
+    outcome = model._replayed(graph, split, graph)
+    account: dict[str, Any] = {
+        name: math.nan if (value := kept.training[name]) is None else value for name in ACCOUNT
+    }
+    history = {str(name): column.tolist() for name, column in model.history_.items()}
+    model._settle(
+        graph, split, replace(outcome, trained=replace(outcome.trained, history=history, **account))
+    )
     return model
 
 

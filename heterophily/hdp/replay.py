@@ -108,8 +108,9 @@ def replay_init(
 
 def structural(graph: Graph, config: HDPConfig, frozen: Frozen, base: Graph | None) -> Features:
     """Return X^str by walks to the stored targets, in the scale of the training (Eq. 7-8)."""
-    targets, width = frozen.numbers["targets"], int(frozen.numbers["structural_width"])
-    targets = targets if base is not None else targets[:0]
+    width = int(frozen.numbers["structural_width"])
+    nobody = torch.zeros(0, dtype=torch.int64, device=graph.y.device)
+    targets = nobody if base is None else frozen.numbers["targets"]
     walk = adjacency(graph).normalized("walk")
     return times(
         structural_encoding(walk, targets, config.hops, width), frozen.numbers["structural_scale"].float()
