@@ -18,6 +18,7 @@ LAYERS = (
     {"_version", "config"},
     {"sparse"},
     {"graph", "layers"},
+    {"reading"},  # users' own files
     {"stage"},  # what a model promises
     {"adjacency", "supervised"},  # what most models read and are
     {"hdp", "baselines"},
