@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from heterophily.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
     from heterophily.graph.datasets import load
     from heterophily.models import MODELS
+    from heterophily.reading import read, read_later
 
 __all__ = [
     "MODELS",
@@ -33,6 +34,8 @@ __all__ = [
     "load_model",
     "make_classifier",
     "random_splits",
+    "read",
+    "read_later",
     "read_scores",
     "reproduce",
     "tune",
@@ -54,6 +57,8 @@ _HOMES = {
     "load_model": "heterophily.estimator",
     "make_classifier": "heterophily.estimator",
     "random_splits": "heterophily.graph",
+    "read": "heterophily.reading",
+    "read_later": "heterophily.reading",
     "read_scores": "heterophily.bench.compare",
     "reproduce": "heterophily.bench.reproduce",
     "tune": "heterophily.bench.tuning",

@@ -36,6 +36,7 @@ from heterophily.graph.graph import GraphError
 from heterophily.hdp import HDPConfig
 from heterophily.models import MODELS, Model, find_model
 from heterophily.outcomes import edge_table, prediction_table, probabilities, temperature
+from heterophily.reading import Reading
 from heterophily.recipes import PACKAGED, recipe
 from heterophily.replay import freeze, replay
 from heterophily.stage import DivergedError, Frozen, Outcome
@@ -151,7 +152,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """
         seed = _seed(self.random_state)
         ids = encoding = None
-        if hasattr(graph, "encoding"):  # what heterophily.reading.read returns
+        if isinstance(graph, Reading):
             ids, encoding, graph = graph.ids.tolist(), graph.encoding.to_json(), graph.graph
         graph = Graph.from_pyg(graph) if isinstance(graph, BaseData) else graph
         if isinstance(graph, Graph):
@@ -299,10 +300,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def predictions(self, nodes: Any = None) -> pd.DataFrame:
         """Return a table: id, class, its probability, calibrated too, margin, and those of every class."""
         self._check_fitted()
-        chosen = self._nodes(nodes)
         ids = np.asarray(self.ids_ if self.ids_ is not None else range(self.graph_.num_nodes), dtype=object)
-        p, calibrated = self.predict_proba(chosen), self.predict_proba(chosen, calibrated=True)
-        return prediction_table(ids[chosen].tolist(), self.classes_, p, calibrated)
+        p, calibrated = self.predict_proba(nodes), self.predict_proba(nodes, calibrated=True)
+        return prediction_table(ids[self._nodes(nodes)].tolist(), self.classes_, p, calibrated)
 
     def explain(self, node: Any) -> Explanation:
         """Say why a node got its class: its neighbors with verdicts, class mixes, what each part added.
