@@ -14,12 +14,13 @@ VENV := .venv
 READY := $(VENV)/.ready
 RUN := $(VENV)/bin/python -m
 
-.PHONY: help demo test lint format clean
+.PHONY: help demo test fuzz lint format clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    train HDP beside an MLP on a synthetic graph, under a minute"
 	@echo "make test    lint, type-check and run the tests"
+	@echo "make fuzz    read 10,000 damaged files"
 	@echo "make lint    ruff and mypy only"
 	@echo "make format  let ruff format the code and mend what it can"
 	@echo "make clean   remove everything make has made, $(VENV) included"
@@ -29,6 +30,9 @@ demo: $(READY)
 
 test: lint
 	$(RUN) pytest --numprocesses 2 --dist worksteal
+
+fuzz: $(READY)
+	HETEROPHILY_FUZZ=625 $(RUN) pytest --numprocesses 2 --dist worksteal tests/reading/test_damage.py
 
 lint: $(READY)
 	$(RUN) ruff format --check .

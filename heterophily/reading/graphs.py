@@ -115,7 +115,7 @@ def _plain(value: Any) -> Any:
 
 def _npz(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, MemoryError, SyntaxError) as error:
         pickled = "allow_pickle" in str(error)

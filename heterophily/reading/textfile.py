@@ -280,13 +280,17 @@ def _is_header(
 def parse(path: Path, form: Form, columns: Sequence[str] | None = None) -> pa.Table:
     """The columns of a file as text."""
     wanted = list(form.names if columns is None else columns)
+    quoted = _has_quotes(path)
+    read = [*wanted, form.names[-1]] if quoted and form.names[-1] not in wanted else wanted
     options: dict[str, Any] = {
         "read_options": pa.csv.ReadOptions(
             column_names=list(form.names), skip_rows=form.skip, block_size=BLOCK
         ),
-        "parse_options": pa.csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True),
+        "parse_options": pa.csv.ParseOptions(
+            delimiter=form.delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted
+        ),
         "convert_options": pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(form.names, pa.string()), include_columns=wanted
+            column_types=dict.fromkeys(form.names, pa.string()), include_columns=read
         ),
     }
     try:
@@ -297,7 +301,29 @@ def parse(path: Path, form: Form, columns: Sequence[str] | None = None) -> pa.Ta
         raise _explained(path, form, error) from None
     if not len(table):
         raise ReadingError(f"{path.name} has a header but no row; check that it was written to the end")
-    return table
+    if quoted and _ends_in_quotes(path, form, table.column(form.names[-1])[-1].as_py()):
+        line = line_of(path, form, len(table) - 1)
+        raise ReadingError(f"{path.name} line {line}: a quote opens and is never closed; close or remove it")
+    return table.select(wanted)
+
+
+def _has_quotes(path: Path) -> bool:
+    with open_bytes(path) as stream:
+        return any(b'"' in block for block in iter(lambda: stream.read(1 << 20), b""))
+
+
+def _ends_in_quotes(path: Path, form: Form, last: str) -> bool:
+    """Whether the last cell opens with a quote that the file does not close, which Arrow lets pass."""
+    open_cell = b'"' + last.replace('"', '""').encode()
+    size = len(open_cell) + len(form.delimiter)
+    with open_bytes(path) as stream:
+        if not isinstance(stream, gzip.GzipFile):
+            stream.seek(max(0, path.stat().st_size - size))
+        tail = b""
+        for block in iter(lambda: stream.read(1 << 20), b""):
+            tail = (tail + block)[-size:]
+    starts = (form.delimiter.encode(), b"\n", b"\r")
+    return tail == open_cell or tail.endswith(tuple(start + open_cell for start in starts))
 
 
 def _explained(path: Path, form: Form, error: BaseException) -> ReadingError:
