@@ -30,6 +30,7 @@ from torch_geometric.data.data import BaseData
 from heterophily import folder as folder_files
 from heterophily.config import Config, ConfigError, meanings, types
 from heterophily.explain import Explanation, explain
+from heterophily.export import node_program
 from heterophily.folder import FolderError, Kept
 from heterophily.graph import Graph, Split
 from heterophily.graph.graph import GraphError
@@ -282,7 +283,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             folder,
             Kept(
                 model=self.model,
-                params=self.get_params(),
+                params=self.config.to_dict()
+                | {
+                    "validation_fraction": self.validation_fraction,
+                    "random_state": _seed(self.random_state),
+                    "device": self.device,
+                },
                 classes=self.classes_.tolist(),
                 features=self.n_features_in_,
                 metric=self.graph_.metric,
@@ -298,11 +304,27 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def predictions(self, nodes: Any = None) -> pd.DataFrame:
-        """Return a table: id, class, its probability, calibrated too, margin, and those of every class."""
+        """Return a table: id, class, its probability, calibrated too, margin, and those of every class.
+
+        ``part`` says which nodes were fitted on, for training or validation: their predictions are flattered.
+        """
         self._check_fitted()
         ids = np.asarray(self.ids_ if self.ids_ is not None else range(self.graph_.num_nodes), dtype=object)
         p, calibrated = self.predict_proba(nodes), self.predict_proba(nodes, calibrated=True)
-        return prediction_table(ids[self._nodes(nodes)].tolist(), self.classes_, p, calibrated)
+        table = prediction_table(ids[self._nodes(nodes)].tolist(), self.classes_, p, calibrated)
+        part = np.full(self.graph_.num_nodes, "", dtype=object)
+        for name in ("train", "validation") if self.split_ else ():
+            part[getattr(self.split_, name).cpu().numpy()] = name
+        table.insert(1, "part", part[self._nodes(nodes)])
+        return table
+
+    def export(self) -> torch.export.ExportedProgram:
+        """Return the part of the model that is per node as a program for `torch.export.save`.
+
+        It maps dense rows of features to class logits (MLP, HDP-Init) or to H^ego (HDP); others have none.
+        """
+        self._check_fitted()
+        return node_program(self.outcome_)
 
     def explain(self, node: Any) -> Explanation:
         """Say why a node got its class: its neighbors with verdicts, class mixes, what each part added.

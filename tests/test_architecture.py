@@ -23,7 +23,7 @@ LAYERS = (
     {"adjacency", "supervised"},  # what most models read and are
     {"hdp", "baselines"},
     {"models", "outcomes"},
-    {"explain", "folder", "recipes", "replay", "training"},
+    {"explain", "export", "folder", "recipes", "replay", "training"},
     {"estimator", "bench"},
     {"show"},
     {"cli"},

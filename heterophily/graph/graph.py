@@ -237,6 +237,24 @@ class Graph:
         check_labels(y, self.num_classes)
         return self._replace(y=y)
 
+    def subgraph(self, nodes: Any) -> Self:
+        """Some nodes, numbered in the order given, and the edges between them; splits stay behind."""
+        nodes = read_integers(nodes, "nodes", "pass node ids").to(self.y.device)
+        if nodes.dim() != 1 or not len(nodes) or nodes.min() < 0 or nodes.max() >= self.num_nodes:
+            raise GraphError(f"nodes must be a list of some of the nodes 0 to {self.num_nodes - 1}")
+        if len(nodes.unique()) < len(nodes):
+            raise GraphError("nodes lists a node twice; list each once")
+        place = torch.full_like(self.y, -1).index_copy_(
+            0, nodes, torch.arange(len(nodes), device=nodes.device)
+        )
+        edges = place[self.edge_index]
+        return self._replace(
+            x=permute_rows(self.x, nodes),
+            y=self.y[nodes],
+            edge_index=edges[:, (edges >= 0).all(0)],
+            splits=(),
+        )
+
     def with_nodes(self, x: Any, edge_index: Any) -> Self:
         """The graph with new nodes, numbered N, N + 1, ..., and new edges between any nodes, old or new.
 
