@@ -14,12 +14,13 @@ import argparse
 import json
 import statistics
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from heterophily import ConfigError, Graph, Split, load, make_classifier
+from heterophily import MODELS, ConfigError, Graph, Split, load, make_classifier
 from heterophily.recipes import recipe
 
 
@@ -53,6 +54,20 @@ def measure(graph: Graph, model: str, position: int) -> dict[str, float]:
     }
 
 
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the means as the table that docs/own-graph.md shows: a row per graph, accuracy in percent."""
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    titles = [f"{MODELS[model].title} {way}" for model in models for way in ("with", "without")]
+    lines = [f"| graph | edges taken away | {' | '.join(titles)} |", "| --- " * (len(titles) + 2) + "|"]
+    for name in dict.fromkeys(row["dataset"] for row in rows):
+        found = {row["model"]: row for row in rows if row["dataset"] == name}
+        cells = [name, f"{100 * found[models[0]]['edges_taken_away']:.0f} %"]
+        for model in models:
+            cells += [f"{100 * found[model][way]:.1f}" for way in ("transductive", "inductive")]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser()
@@ -74,6 +89,7 @@ def main() -> None:
             rows = [r for r in rows if (r["dataset"], r["model"]) != (name, model)] + [row]
             print({key: value for key, value in row.items() if key != "each"}, flush=True)
             out.write_text(json.dumps({"torch": torch.__version__, "rows": rows}, indent=1) + "\n")
+    print(table(rows), end="")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ def probabilities(trained: Trained) -> NDArray[Any]:
 
 def network(outcome: Outcome) -> nn.Module:
     """Return a copy of the module with the weights that were kept, ready to be called."""
-    module = copy.deepcopy(outcome.module).eval().requires_grad_(False)
+    like = outcome.trained.logits
+    module = copy.deepcopy(outcome.module).to(like.device, like.dtype).eval().requires_grad_(False)
     for name, part in [*module.named_parameters(), *module.named_buffers()]:
         part.data = outcome.trained.weights[name]
     return module

@@ -24,6 +24,7 @@ LAYERS = (
     {"hdp", "baselines"},
     {"models", "outcomes"},
     {"explain", "export", "folder", "recipes", "replay", "training"},
+    {"fitted"},  # what a fitted model says, of nodes that come later too
     {"estimator", "bench"},
     {"show"},
     {"cli"},

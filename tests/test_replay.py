@@ -174,6 +174,28 @@ def test_sparse_features_and_two_hop_edges_are_replayed_too(structural_dim: int,
     assert isinstance(network(later.outcome_), HDP)
 
 
+def test_another_graph_may_grow_too() -> None:
+    other, x = tiny_graph(40, seed=1), np.ones((1, 5))
+    grown = fitted("hdp").applied_to(other).extended(x, [[40], [3]])
+    whole = fitted("hdp").applied_to(other.with_nodes(x, [[40], [3]]))
+    np.testing.assert_array_equal(grown.predict_proba(), whole.predict_proba())
+
+
+def test_parameters_set_after_the_fit_change_nothing_before_the_next() -> None:
+    one = make_classifier("hdp", device="cpu", **tiny_config("hdp").to_dict()).fit(tiny_graph(), split=0)
+    expected = fitted("hdp").extended(np.ones((1, 5)), [[48], [0]]).predict_proba()
+    one.set_params(order=2, hidden_dim=3)
+    np.testing.assert_array_equal(one.extended(np.ones((1, 5)), [[48], [0]]).predict_proba(), expected)
+
+
+def test_a_model_whose_form_goes_by_the_graph_says_so() -> None:
+    """WRGAT has a relation for every ring that some pair of nodes reaches; a clique has one ring."""
+    one = fitted("wrgat", depth=5)
+    clique = Graph(np.ones((4, 5)), [0, 1, 0, 1], [[0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3]])
+    with pytest.raises(GraphError, match="fit it anew"):
+        one.applied_to(clique)
+
+
 def test_what_does_not_fit_is_refused_in_words() -> None:
     one = fitted("hdp")
     with pytest.raises(GraphError, match="5 features"):
