@@ -112,17 +112,19 @@ def write(folder: str | os.PathLike[str], kept: Kept) -> Path:
         raise FolderError(f"could not write the model to {path}: {_reason(error)}") from None
     finally:
         shutil.rmtree(new, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        if path.exists():
+            shutil.rmtree(old, ignore_errors=True)
     return path
 
 
 def checked(folder: str | os.PathLike[str]) -> Path:
     """Return the place of a folder if a model may be written there; said before anything takes time."""
-    path = Path(os.path.abspath(Path(folder).expanduser()))
+    path = Path(folder).expanduser().resolve()
     if path.exists() and not path.is_dir():
         raise FolderError(f"{path} is a file; name a folder for the model")
-    if path.is_dir() and any(path.iterdir()) and not (path / HEAD).is_file():
-        raise FolderError(f"{path} is not empty and no model; name another folder")
+    there = sorted(file.name for file in path.iterdir()) if path.is_dir() else []
+    if others := [name for name in there if name not in (HEAD, WEIGHTS, HISTORY, GRAPH, IDS)]:
+        raise FolderError(f"{path} has {others[0]!r} in it, which is no part of a model; name another folder")
     above = next(part for part in path.parents if part.exists())
     if not os.access(above, os.W_OK):
         raise FolderError(f"cannot write the model to {path}: {above} may not be written to; name another")
@@ -260,7 +262,8 @@ def _digest(content: bytes) -> str:
 
 
 def _own_digest(head: Mapping[str, Any]) -> str:
-    return _digest(json.dumps(head, sort_keys=True, ensure_ascii=False).encode())
+    again = json.loads(json.dumps(head))  # as it will be when it is read
+    return _digest(json.dumps(again, sort_keys=True, ensure_ascii=False).encode())
 
 
 def _reason(error: OSError) -> str:

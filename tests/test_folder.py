@@ -159,8 +159,10 @@ def test_a_model_replaces_a_model_but_nothing_else(kept: Path, tmp_path: Path) -
     yours = tmp_path / "thesis"
     yours.mkdir()
     (yours / "chapter.tex").write_text("precious")
-    with pytest.raises(FolderError, match="not empty and no model"):
-        fitted("mlp").save(yours)
+    (kept / "predictions.csv").write_text("yours too")
+    for folder, name in ((yours, "chapter.tex"), (kept, "predictions.csv")):
+        with pytest.raises(FolderError, match=f"{name}' in it, which is no part of a model"):
+            fitted("mlp").save(folder)
     with pytest.raises(FolderError, match="is a file"):
         fitted("mlp").save(yours / "chapter.tex")
     assert (yours / "chapter.tex").read_text() == "precious"
