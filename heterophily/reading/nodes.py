@@ -15,7 +15,7 @@ import torch
 from heterophily.graph import Split
 from heterophily.reading import cells
 from heterophily.reading.cells import CellError
-from heterophily.reading.edges import alike, find_pair, joined
+from heterophily.reading.edges import End, alike, find_pair, joined
 from heterophily.reading.kinds import id_like
 from heterophily.reading.mistakes import ReadingError, listed, no_column
 from heterophily.reading.tables import Table
@@ -42,28 +42,28 @@ class Nodes:
     """The column the ids are from."""
 
 
-def ids_as_text(table: Table, id: str | None) -> frozenset[str] | None:
-    """The first ids of a node table, to tell an edge from a header; None where the column is unsure."""
+def names_a_node(table: Table, id: str | None, words: Sequence[str]) -> bool | None:
+    """Whether one of the words is an id in a node table, so that they are no header; None: cannot tell."""
     wanted = [id] if id in table.names else [name for name in table.names if id_like(name)][:1]
     if not wanted:
         return None
     try:
-        found = cells.ids(table.load(wanted).column(0).slice(0, 1_000_000))
+        ids = cells.ids(table.load(wanted).column(0)).cast(pa.string())
     except CellError:
         return None
-    return frozenset(str(each) for each in found.to_pylist())
+    return pc.any(pc.is_in(ids, value_set=pa.array(words, pa.string()))).as_py()
 
 
-def ends_as_nodes(table: Table, ends: Sequence[Any], notes: list[str]) -> Nodes:
+def ends_as_nodes(table: Table, ends: Sequence[End], notes: list[str]) -> Nodes:
     """The nodes where nothing but the edges is known: their ends, sorted."""
-    ids = pc.unique(pa.chunked_array([joined(pc.unique(end)) for end in alike(*ends)]))
+    ids = pc.unique(pa.chunked_array(alike(*(end.values for end in ends))))
     ids = ids.take(pc.sort_indices(ids))
     notes.append(f"{len(ids):,} nodes, the ends of the edges; no features")
     return Nodes(ids, table, pa.table({}))
 
 
 def join(
-    tables: Sequence[Table], ends: Sequence[Any] | None, id: str | None, known: str | None, notes: list[str]
+    tables: Sequence[Table], ends: Sequence[End] | None, id: str | None, known: str | None, notes: list[str]
 ) -> Nodes:
     """The nodes of the first table, with the rows of the others that belong to them.
 
@@ -74,7 +74,7 @@ def join(
         data = table.load(None)
         asked = id if first is None or id in table.names else None
         asked = known if asked is None and known in table.names else asked
-        name = _id_column(table, data, asked, [first.ids] if first else ends)
+        name = _id_column(table, data, asked, [first.ids] if first else ends and [end.values for end in ends])
         with table.reading(name):
             ids = joined(cells.ids(data.column(name)))
         _refuse_twice(ids, table, name)

@@ -71,12 +71,12 @@ def open_table(
     delimiter: str | None = None,
     header: bool | None = None,
     expected: Collection[str] = (),
-    ids: Collection[str] | None = None,
+    are_ids: textfile.AreIds | None = None,
 ) -> Table:
     """A table from a path or a frame; ``role`` is what it is for: edges, nodes or features."""
     if isinstance(given, str | os.PathLike):
         path = existing(given)
-        return _from_file(path, role, delimiter, header, expected, ids)
+        return _from_file(path, role, delimiter, header, expected, are_ids)
     if isinstance(given, Table):
         return given
     return in_memory(_arrow(given, role), f"the {role} frame", "a frame")
@@ -139,7 +139,7 @@ def _from_file(
     delimiter: str | None,
     header: bool | None,
     expected: Collection[str],
-    ids: Collection[str] | None,
+    are_ids: textfile.AreIds | None,
 ) -> Table:
     ending = suffix(path)
     start = textfile.read_bytes(path, 512)
@@ -152,7 +152,7 @@ def _from_file(
         return _json_lines(path)
     if ending == ".json" or (ending not in {".csv", ".tsv", ".txt"} and start.lstrip()[:1] in {b"{", b"["}):
         return _json(path)
-    form = textfile.find_form(path, delimiter, header, expected, ids, certain=role == "edges")
+    form = textfile.find_form(path, delimiter, header, expected, are_ids, certain=role == "edges")
     return Table(
         path.name,
         form.names,

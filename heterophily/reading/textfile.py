@@ -12,7 +12,7 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,9 @@ WORDS = {
     *("u", "v", "head", "tail", "weight", "label", "labels", "class", "category", "y", "split", "features"),
 }
 """What columns are often called: a first row with one of these is a header."""
+
+
+AreIds = Callable[[Sequence[str]], bool | None]
 
 
 @dataclass(frozen=True)
@@ -132,13 +135,14 @@ def find_form(
     delimiter: str | None = None,
     header: bool | None = None,
     expected: Collection[str] = (),
-    ids: Collection[str] | None = None,
+    are_ids: AreIds | None = None,
     certain: bool = True,
 ) -> Form:
     """Find out how a file is laid out, from its first rows.
 
-    ``expected`` are column names the caller was told; ``ids`` are known nodes, which tell an edge from
-    a header. Where nothing tells, ``certain`` decides between asking and taking the first line for a header.
+    ``expected`` are column names the caller was told; ``are_ids`` tells whether words are known nodes,
+    so an edge and no header. Where nothing tells, ``certain`` decides between asking and taking the first
+    line for a header.
     """
     text = _sample(path)
     lines = list(io.StringIO(text, newline=""))
@@ -160,7 +164,7 @@ def find_form(
     ):
         data, used, comments, header, first = [first, *data], 0, comments - 1, True, titles
     elif header is None:
-        header = _is_header(path, first, data, expected, ids, certain)
+        header = _is_header(path, first, data, expected, are_ids, certain)
     names = [name.strip() for name in first] if header else [""] * len(first)
     names = [name or f"column{i}" for i, name in enumerate(names, 1)]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
@@ -245,16 +249,12 @@ def _is_header(
     first: list[str],
     data: list[list[str]],
     expected: Collection[str],
-    ids: Collection[str] | None,
+    are_ids: AreIds | None,
     certain: bool,
 ) -> bool:
     """Whether the first row names the columns."""
     cells = [cell.strip() for cell in first]
     if any(cell in expected for cell in cells):
-        return True
-    if ids is not None and len(cells) > 1 and any(cell in ids for cell in cells):
-        return False
-    if any(plain(cell) in WORDS for cell in cells) and len(set(cells)) == len(cells):
         return True
     columns = [[row[i] for row in data if i < len(row)] for i in range(len(cells))]
     below = [bool(column) and all(NUMBER.fullmatch(cell) for cell in column) for column in columns]
@@ -265,11 +265,13 @@ def _is_header(
         return False
     if any(under and not number for number, under in zip(numbers, below)):
         return True
+    if are_ids is not None and len(cells) > 1 and (known := are_ids(cells)) is not None:
+        return not known
+    if any(plain(cell) in WORDS for cell in cells) and len(set(cells)) == len(cells):
+        return True
     if any(cell in column for cell, column in zip(cells, columns)):
         return False
-    if ids is not None:
-        return True  # names no known node
-    if certain:
+    if certain and len(cells) > 1:
         raise ReadingError(
             f"{path.name} line 1 ({', '.join(cells[:4])}) may be a header or the first row; "
             "say header=True or header=False"
