@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,16 +43,27 @@ class Nodes:
     """The column the ids are from."""
 
 
-def names_a_node(table: Table, id: str | None, words: Sequence[str]) -> bool | None:
-    """Whether one of the words is an id in a node table, so that they are no header; None: cannot tell."""
-    wanted = [id] if id in table.names else [name for name in table.names if id_like(name)][:1]
-    if not wanted:
-        return None
-    try:
-        ids = cells.ids(table.load(wanted).column(0)).cast(pa.string())
-    except CellError:
-        return None
-    return pc.any(pc.is_in(ids, value_set=pa.array(words, pa.string()))).as_py()
+class KnownIds(Container[str]):
+    """The ids of a node table as texts, to tell an edge from a header; read when first asked for."""
+
+    def __init__(self, table: Table, column: str):
+        self.table, self.column = table, column
+
+    @cached_property
+    def _texts(self) -> Any:
+        try:
+            return cells.ids(self.table.load([self.column]).column(0)).cast(pa.string())
+        except CellError:
+            return pa.array([], pa.string())  # ids that cannot be read are told of later
+
+    def __contains__(self, word: object) -> bool:
+        return pc.index(self._texts, pa.scalar(str(word))).as_py() >= 0
+
+
+def known_ids(table: Table, id: str | None) -> KnownIds | None:
+    """The ids of a node table, where it is clear which column they are."""
+    names = [id] if id in table.names else [name for name in table.names if id_like(name)]
+    return KnownIds(table, names[0]) if names and names[0] else None
 
 
 def ends_as_nodes(table: Table, ends: Sequence[End], notes: list[str]) -> Nodes:

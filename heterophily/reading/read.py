@@ -7,9 +7,8 @@ for, and what contradicts itself is an error with its place and its mend.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,9 +24,9 @@ from heterophily.reading.encoding import Encoding, fit_classes, settle
 from heterophily.reading.graphs import Whole, is_whole, open_whole
 from heterophily.reading.kinds import LABEL_WORDS, check_kinds
 from heterophily.reading.mistakes import ReadingError, listed, no_column
-from heterophily.reading.nodes import Nodes, ends_as_nodes, join, names_a_node, read_split
+from heterophily.reading.nodes import Nodes, ends_as_nodes, join, known_ids, read_split
 from heterophily.reading.tables import Table, open_table
-from heterophily.reading.textfile import AreIds, plain
+from heterophily.reading.textfile import plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +84,10 @@ def read(
     kinds = dict(columns or {})
     named = {each for each in (id, label, source, target, split, *drop, *kinds) if each}
 
-    def opened(given: Any, role: str, are_ids: AreIds | None = None) -> Table:
+    def opened(given: Any, role: str, ids: Container[str] | None = None) -> Table:
         cut = delimiter.get(role) if isinstance(delimiter, Mapping) else delimiter
         head = header.get(role) if isinstance(header, Mapping) else header
-        return open_table(given, role, delimiter=cut, header=head, expected=named, are_ids=are_ids)
+        return open_table(given, role, delimiter=cut, header=head, expected=named, ids=ids)
 
     notes: list[str] = []
     given = ((nodes, "nodes"), (features, "features"))
@@ -102,7 +101,7 @@ def read(
         edge_index = numbered(whole, found.ids, own=nodes is None)
         whole = whole if nodes is None else None
     else:
-        table = opened(edges, "edges", partial(names_a_node, first, id) if first else None)
+        table = opened(edges, "edges", known_ids(first, id) if first else None)
         if nodes is not None and first and source is None and find_pair(first.names):
             if not find_pair(table.names):
                 raise ReadingError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -71,12 +71,12 @@ def open_table(
     delimiter: str | None = None,
     header: bool | None = None,
     expected: Collection[str] = (),
-    are_ids: textfile.AreIds | None = None,
+    ids: Container[str] | None = None,
 ) -> Table:
     """A table from a path or a frame; ``role`` is what it is for: edges, nodes or features."""
     if isinstance(given, str | os.PathLike):
         path = existing(given)
-        return _from_file(path, role, delimiter, header, expected, are_ids)
+        return _from_file(path, role, delimiter, header, expected, ids)
     if isinstance(given, Table):
         return given
     return in_memory(_arrow(given, role), f"the {role} frame", "a frame")
@@ -139,7 +139,7 @@ def _from_file(
     delimiter: str | None,
     header: bool | None,
     expected: Collection[str],
-    are_ids: textfile.AreIds | None,
+    ids: Container[str] | None,
 ) -> Table:
     ending = suffix(path)
     start = textfile.read_bytes(path, 512)
@@ -152,7 +152,7 @@ def _from_file(
         return _json_lines(path)
     if ending == ".json" or (ending not in {".csv", ".tsv", ".txt"} and start.lstrip()[:1] in {b"{", b"["}):
         return _json(path)
-    form = textfile.find_form(path, delimiter, header, expected, are_ids, certain=role == "edges")
+    form = textfile.find_form(path, delimiter, header, expected, ids, certain=role == "edges")
     return Table(
         path.name,
         form.names,

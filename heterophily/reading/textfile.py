@@ -12,7 +12,7 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,9 +47,6 @@ WORDS = {
     *("u", "v", "head", "tail", "weight", "label", "labels", "class", "category", "y", "split", "features"),
 }
 """What columns are often called: a first row with one of these is a header."""
-
-
-AreIds = Callable[[Sequence[str]], bool | None]
 
 
 @dataclass(frozen=True)
@@ -135,13 +132,13 @@ def find_form(
     delimiter: str | None = None,
     header: bool | None = None,
     expected: Collection[str] = (),
-    are_ids: AreIds | None = None,
+    ids: Container[str] | None = None,
     certain: bool = True,
 ) -> Form:
     """Find out how a file is laid out, from its first rows.
 
-    ``expected`` are column names the caller was told; ``are_ids`` tells whether words are known nodes,
-    so an edge and no header. Where nothing tells, ``certain`` decides between asking and taking the first
+    ``expected`` are column names the caller was told; ``ids`` are known nodes, which tell an edge
+    from a header. Where nothing tells, ``certain`` decides between asking and taking the first
     line for a header.
     """
     text = _sample(path)
@@ -164,9 +161,11 @@ def find_form(
     ):
         data, used, comments, header, first = [first, *data], 0, comments - 1, True, titles
     elif header is None:
-        header = _is_header(path, first, data, expected, are_ids, certain)
+        header = _is_header(path, first, data, expected, ids, certain)
     names = [name.strip() for name in first] if header else [""] * len(first)
     names = [name or f"column{i}" for i, name in enumerate(names, 1)]
+    if len(names) == 2 and names[0] == names[1]:  # an edge list may call both ends by one name
+        names[1] += " 2"
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ReadingError(
             f"{path.name} line {lead + 1}: two columns are named `{twice[0]}`; give each column its own name"
@@ -249,7 +248,7 @@ def _is_header(
     first: list[str],
     data: list[list[str]],
     expected: Collection[str],
-    are_ids: AreIds | None,
+    ids: Container[str] | None,
     certain: bool,
 ) -> bool:
     """Whether the first row names the columns."""
@@ -265,8 +264,8 @@ def _is_header(
         return False
     if any(under and not number for number, under in zip(numbers, below)):
         return True
-    if are_ids is not None and len(cells) > 1 and (known := are_ids(cells)) is not None:
-        return not known
+    if ids is not None and len(cells) > 1:
+        return not any(cell in ids for cell in cells)
     if any(plain(cell) in WORDS for cell in cells) and len(set(cells)) == len(cells):
         return True
     if any(cell in column for cell, column in zip(cells, columns)):

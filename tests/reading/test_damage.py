@@ -41,7 +41,7 @@ def equals_pandas(reading: Reading, edges: Path, nodes: Path) -> None:
     ids = list(table[reading.encoding.id])
     assert [str(each) for each in reading.ids] == ids
     found = reading.ids.astype(str).to_numpy()[reading.graph.edge_index.numpy()]
-    pairs = plainly(edges, are_ids=lambda words: any(word in ids for word in words), expected={"id", "kind"})
+    pairs = plainly(edges, ids=set(ids), expected={"id", "kind"})
     ends = [name for word in ("source", "target") for name in pairs if textfile.plain(name) == word]
     ends = ends if len(ends) == 2 else list(pairs.columns[:2])
     assert found.tolist() == [list(pairs[name]) for name in ends]
