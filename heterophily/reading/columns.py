@@ -164,7 +164,10 @@ class Items(Column):
 
 @dataclass(frozen=True)
 class Vector(Column):
-    """Lists of numbers of one length, such as an embedding, each place standardized; no list: all means."""
+    """Lists of numbers of one length, such as an embedding, each place standardized; no list: all means.
+
+    Vectors of nothing but zeros and ones stay what they are.
+    """
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
@@ -180,6 +183,8 @@ class Vector(Column):
         """Take the mean and standard deviation of each place."""
         values, there = _matrix(column, separator, None)
         mean, std = _moments(values[there])
+        if np.isin(values, (0, 1)).all():
+            mean, std = [0.0] * len(mean), [1.0] * len(std)
         return cls(name, tuple(mean), tuple(std), separator)
 
     def encode(self, column: Any, tell: Tell) -> Features:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heterophily.reading import cells
+from heterophily.reading.cells import CellError
 from heterophily.reading.graphs import Whole
 from heterophily.reading.kinds import LABEL_WORDS
 from heterophily.reading.mistakes import ReadingError, listed, no_column
@@ -21,6 +23,16 @@ PAIRS = (
     *(("fromnodeid", "tonodeid"), ("fromid", "toid"), ("sourceid", "targetid"), ("srcid", "dstid")),
     *(("id1", "id2"), ("node1", "node2"), ("nodeid1", "nodeid2"), ("user1", "user2"), ("txid1", "txid2")),
 )
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of all edges: the different ids there, and which of them each edge has."""
+
+    values: Any
+    """Arrow array of int64 or text."""
+    codes: np.ndarray
+    """(E,), int32, places in ``values``."""
 
 
 def find_pair(names: Sequence[str]) -> tuple[str, str] | None:
@@ -36,7 +48,7 @@ def read_ends(
     nodes: Table | None,
     label: str | None,
     notes: list[str],
-) -> list[Any]:
+) -> list[End]:
     """The ids at the two ends of all edges."""
     for name, option in ((source, "source="), (target, "target=")):
         if name is not None and name not in table.names:
@@ -77,10 +89,23 @@ def read_ends(
         notes.append(f"{table.source}: {listed(unused)} not used")
     found = []
     for name in pair:
+        column = data.column(name)
+        data = data.drop_columns([name])  # so that it is let go when it has been read
         with table.reading(name):
-            found.append(cells.ids(data.column(name)))
-        data = data.drop_columns([name])
+            found.append(_end(column))
     return found
+
+
+def _end(column: Any) -> End:
+    """Each different cell is looked at once: edges are many, nodes are few."""
+    if column.null_count:
+        raise CellError(pc.index(pc.is_null(column), True).as_py(), "the id is missing")
+    coded = joined(cells.flat(column).dictionary_encode().unify_dictionaries())
+    codes = coded.indices.to_numpy()
+    try:
+        return End(joined(cells.ids(coded.dictionary)), codes)
+    except CellError as error:
+        raise CellError(int((codes == error.row).argmax()), str(error)) from None
 
 
 def alike(*arrays: Any) -> list[Any]:
@@ -91,36 +116,43 @@ def alike(*arrays: Any) -> list[Any]:
 
 
 def joined(column: Any) -> Any:
+    """A column in one piece."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def positions(table: Table, ends: list[Any], ids: Any, nodes: Table | None) -> np.ndarray:
+def positions(table: Table, ends: list[End], ids: Any, nodes: Table | None) -> np.ndarray:
     """The ends of edges as numbers of nodes, (2, E)."""
-    edge_index = np.empty((2, len(ends[0])), dtype=np.int64)
-    for side in range(2):
-        these, those = alike(ends[side], ids)
-        place = pc.index_in(these, value_set=joined(those))
+    edge_index = np.empty((2, len(ends[0].codes)), dtype=np.int64)
+    for side, end in enumerate(ends):
+        values, known = alike(end.values, ids)
+        place = pc.index_in(values, value_set=known)
         if place.null_count:
-            unknown = pc.is_null(place)
-            row = pc.index(unknown, True).as_py()
-            said = these[row].as_py()
-            where = nodes.source if nodes else "the nodes"
-            hint = "add it there, or take the edge out"
-            if row == 0 and isinstance(said, str) and place.null_count == 1:
-                hint += "; if this line is a header, say header=True"
-            elif nodes and str(said) in nodes.names:
-                hint += f"; if {where} has no header, say header=False"
-            elif isinstance(said, str) and said.endswith(".0"):
-                hint += "; ids that are whole numbers must be written without .0"
-            raise ReadingError(
-                f"{table.place(row, '')}: node {said!r} is not in {where} ({len(ids):,} nodes; such ends: "
-                f"{place.null_count:,}); {hint}"
+            unknown = np.asarray(pc.is_null(place))[end.codes]
+            row = int(unknown.argmax())
+            raise _unknown(
+                table, row, values[int(end.codes[row])].as_py(), int(unknown.sum()), len(ids), nodes
             )
-        begin = 0
-        for chunk in place.chunks if isinstance(place, pa.ChunkedArray) else [place]:
-            edge_index[side, begin : begin + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
-            begin += len(chunk)
+        # Without a mode NumPy would make a copy to be ready for codes that do not fit.
+        np.take(place.to_numpy().astype(np.int64), end.codes, out=edge_index[side], mode="clip")
     return edge_index
+
+
+def _unknown(
+    table: Table, row: int, said: int | str, count: int, known: int, nodes: Table | None
+) -> ReadingError:
+    """The error for an edge that ends at a node which is not there."""
+    where = nodes.source if nodes else "the nodes"
+    hint = "add it there, or take the edge out"
+    if row == 0 and isinstance(said, str) and count == 1:
+        hint += "; if this line is a header, say header=True"
+    elif nodes and str(said) in nodes.names:
+        hint += f"; if {where} has no header, say header=False"
+    elif isinstance(said, str) and said.endswith(".0"):
+        hint += "; ids that are whole numbers must be written without .0"
+    return ReadingError(
+        f"{table.place(row, '')}: node {said!r} is not in {where} ({known:,} nodes; such ends: "
+        f"{count:,}); {hint}"
+    )
 
 
 def numbered(whole: Whole, ids: Any, own: bool) -> np.ndarray:

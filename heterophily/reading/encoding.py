@@ -198,7 +198,7 @@ def settle(data: pa.Table, keep: Collection[str]) -> pa.Table:
     for name in data.column_names:
         if name not in keep and cells.is_text(column := data.column(name)):
             try:
-                column = cells.present(column).cast(pa.float64())
+                column = cells.parsed(cells.present(column), pa.float64())
             except pa.ArrowInvalid:
                 continue
             data = data.set_column(data.column_names.index(name), name, column)

@@ -79,7 +79,7 @@ def _kind(name: str, column: Any) -> str:
         return "boolean"
     if cells.is_text(column):
         try:
-            column = column.cast(pa.float64())
+            column = cells.parsed(column, pa.float64())
         except pa.ArrowInvalid:
             return _text_kind(column)
     numbers = cells.numbers(column)
@@ -123,7 +123,11 @@ def _text_kind(column: Any) -> str:
         )
     comma = np.asarray(pc.match_substring_regex(words, COMMA))
     if counts[comma].sum() > 0.5 * there:
-        raise CellError(row, f"{odd[:60]!r} has a comma; write decimals with a point, thousands without")
+        raise CellError(
+            row,
+            f"{odd[:40]!r} has a comma; write decimals with a point, thousands without, or, for lists, say "
+            "columns={...: 'list'} or columns={...: 'vector'}",
+        )
     if pc.all(pc.and_(pc.starts_with(words, "["), pc.ends_with(words, "]"))).as_py():
         return _list_kind(cells.lists(column))
     for separator in SEPARATORS:

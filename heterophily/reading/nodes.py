@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import torch
 from heterophily.graph import Split
 from heterophily.reading import cells
 from heterophily.reading.cells import CellError
-from heterophily.reading.edges import alike, find_pair, joined
+from heterophily.reading.edges import End, alike, find_pair, joined
 from heterophily.reading.kinds import id_like
 from heterophily.reading.mistakes import ReadingError, listed, no_column
 from heterophily.reading.tables import Table
@@ -42,28 +43,39 @@ class Nodes:
     """The column the ids are from."""
 
 
-def ids_as_text(table: Table, id: str | None) -> frozenset[str] | None:
-    """The first ids of a node table, to tell an edge from a header; None where the column is unsure."""
-    wanted = [id] if id in table.names else [name for name in table.names if id_like(name)][:1]
-    if not wanted:
-        return None
-    try:
-        found = cells.ids(table.load(wanted).column(0).slice(0, 1_000_000))
-    except CellError:
-        return None
-    return frozenset(str(each) for each in found.to_pylist())
+class KnownIds(Container[str]):
+    """The ids of a node table as texts, to tell an edge from a header; read when first asked for."""
+
+    def __init__(self, table: Table, column: str):
+        self.table, self.column = table, column
+
+    @cached_property
+    def _texts(self) -> Any:
+        try:
+            return cells.ids(self.table.load([self.column]).column(0)).cast(pa.string())
+        except CellError:
+            return pa.array([], pa.string())  # ids that cannot be read are told of later
+
+    def __contains__(self, word: object) -> bool:
+        return pc.index(self._texts, pa.scalar(str(word))).as_py() >= 0
 
 
-def ends_as_nodes(table: Table, ends: Sequence[Any], notes: list[str]) -> Nodes:
+def known_ids(table: Table, id: str | None) -> KnownIds | None:
+    """The ids of a node table, where it is clear which column they are."""
+    names = [id] if id in table.names else [name for name in table.names if id_like(name)]
+    return KnownIds(table, names[0]) if names and names[0] else None
+
+
+def ends_as_nodes(table: Table, ends: Sequence[End], notes: list[str]) -> Nodes:
     """The nodes where nothing but the edges is known: their ends, sorted."""
-    ids = pc.unique(pa.chunked_array([joined(pc.unique(end)) for end in alike(*ends)]))
+    ids = pc.unique(pa.chunked_array(alike(*(end.values for end in ends))))
     ids = ids.take(pc.sort_indices(ids))
     notes.append(f"{len(ids):,} nodes, the ends of the edges; no features")
     return Nodes(ids, table, pa.table({}))
 
 
 def join(
-    tables: Sequence[Table], ends: Sequence[Any] | None, id: str | None, known: str | None, notes: list[str]
+    tables: Sequence[Table], ends: Sequence[End] | None, id: str | None, known: str | None, notes: list[str]
 ) -> Nodes:
     """The nodes of the first table, with the rows of the others that belong to them.
 
@@ -74,7 +86,7 @@ def join(
         data = table.load(None)
         asked = id if first is None or id in table.names else None
         asked = known if asked is None and known in table.names else asked
-        name = _id_column(table, data, asked, [first.ids] if first else ends)
+        name = _id_column(table, data, asked, [first.ids] if first else ends and [end.values for end in ends])
         with table.reading(name):
             ids = joined(cells.ids(data.column(name)))
         _refuse_twice(ids, table, name)

@@ -7,7 +7,7 @@ for, and what contradicts itself is an error with its place and its mend.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -24,7 +24,7 @@ from heterophily.reading.encoding import Encoding, fit_classes, settle
 from heterophily.reading.graphs import Whole, is_whole, open_whole
 from heterophily.reading.kinds import LABEL_WORDS, check_kinds
 from heterophily.reading.mistakes import ReadingError, listed, no_column
-from heterophily.reading.nodes import Nodes, ends_as_nodes, ids_as_text, join, read_split
+from heterophily.reading.nodes import Nodes, ends_as_nodes, join, known_ids, read_split
 from heterophily.reading.tables import Table, open_table
 from heterophily.reading.textfile import plain
 
@@ -84,7 +84,7 @@ def read(
     kinds = dict(columns or {})
     named = {each for each in (id, label, source, target, split, *drop, *kinds) if each}
 
-    def opened(given: Any, role: str, ids: frozenset[str] | None = None) -> Table:
+    def opened(given: Any, role: str, ids: Container[str] | None = None) -> Table:
         cut = delimiter.get(role) if isinstance(delimiter, Mapping) else delimiter
         head = header.get(role) if isinstance(header, Mapping) else header
         return open_table(given, role, delimiter=cut, header=head, expected=named, ids=ids)
@@ -101,8 +101,7 @@ def read(
         edge_index = numbered(whole, found.ids, own=nodes is None)
         whole = whole if nodes is None else None
     else:
-        frame = not isinstance(edges, str | os.PathLike)
-        table = opened(edges, "edges", None if frame or first is None else ids_as_text(first, id))
+        table = opened(edges, "edges", known_ids(first, id) if first else None)
         if nodes is not None and first and source is None and find_pair(first.names):
             if not find_pair(table.names):
                 raise ReadingError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -71,7 +71,7 @@ def open_table(
     delimiter: str | None = None,
     header: bool | None = None,
     expected: Collection[str] = (),
-    ids: Collection[str] | None = None,
+    ids: Container[str] | None = None,
 ) -> Table:
     """A table from a path or a frame; ``role`` is what it is for: edges, nodes or features."""
     if isinstance(given, str | os.PathLike):
@@ -139,7 +139,7 @@ def _from_file(
     delimiter: str | None,
     header: bool | None,
     expected: Collection[str],
-    ids: Collection[str] | None,
+    ids: Container[str] | None,
 ) -> Table:
     ending = suffix(path)
     start = textfile.read_bytes(path, 512)

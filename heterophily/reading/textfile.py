@@ -12,7 +12,7 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,13 +132,14 @@ def find_form(
     delimiter: str | None = None,
     header: bool | None = None,
     expected: Collection[str] = (),
-    ids: Collection[str] | None = None,
+    ids: Container[str] | None = None,
     certain: bool = True,
 ) -> Form:
     """Find out how a file is laid out, from its first rows.
 
-    ``expected`` are column names the caller was told; ``ids`` are known nodes, which tell an edge from
-    a header. Where nothing tells, ``certain`` decides between asking and taking the first line for a header.
+    ``expected`` are column names the caller was told; ``ids`` are known nodes, which tell an edge
+    from a header. Where nothing tells, ``certain`` decides between asking and taking the first
+    line for a header.
     """
     text = _sample(path)
     lines = list(io.StringIO(text, newline=""))
@@ -163,6 +164,8 @@ def find_form(
         header = _is_header(path, first, data, expected, ids, certain)
     names = [name.strip() for name in first] if header else [""] * len(first)
     names = [name or f"column{i}" for i, name in enumerate(names, 1)]
+    if len(names) == 2 and names[0] == names[1]:  # an edge list may call both ends by one name
+        names[1] += " 2"
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ReadingError(
             f"{path.name} line {lead + 1}: two columns are named `{twice[0]}`; give each column its own name"
@@ -245,16 +248,12 @@ def _is_header(
     first: list[str],
     data: list[list[str]],
     expected: Collection[str],
-    ids: Collection[str] | None,
+    ids: Container[str] | None,
     certain: bool,
 ) -> bool:
     """Whether the first row names the columns."""
     cells = [cell.strip() for cell in first]
     if any(cell in expected for cell in cells):
-        return True
-    if ids is not None and len(cells) > 1 and any(cell in ids for cell in cells):
-        return False
-    if any(plain(cell) in WORDS for cell in cells) and len(set(cells)) == len(cells):
         return True
     columns = [[row[i] for row in data if i < len(row)] for i in range(len(cells))]
     below = [bool(column) and all(NUMBER.fullmatch(cell) for cell in column) for column in columns]
@@ -265,11 +264,13 @@ def _is_header(
         return False
     if any(under and not number for number, under in zip(numbers, below)):
         return True
+    if ids is not None and len(cells) > 1:
+        return not any(cell in ids for cell in cells)
+    if any(plain(cell) in WORDS for cell in cells) and len(set(cells)) == len(cells):
+        return True
     if any(cell in column for cell, column in zip(cells, columns)):
         return False
-    if ids is not None:
-        return True  # names no known node
-    if certain:
+    if certain and len(cells) > 1:
         raise ReadingError(
             f"{path.name} line 1 ({', '.join(cells[:4])}) may be a header or the first row; "
             "say header=True or header=False"

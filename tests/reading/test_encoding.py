@@ -53,7 +53,7 @@ def test_a_list_sets_its_items_however_often_it_has_them(column: list[object]) -
 
 def test_lists_of_decimals_and_of_zeros_and_ones_are_vectors() -> None:
     assert list(features([[0.5, 1.0], [1.5, 1.0], [2.5, 2.0]])) == ["c[0]", "c[1]"]
-    assert list(features([[0, 1, 1], [1, 0, 1]])) == ["c[0]", "c[1]", "c[2]"]
+    assert features([[0, 1, 1], [1, 0, 1]]) == {"c[0]": [0, 1], "c[1]": [1, 0], "c[2]": [1, 1]}
 
 
 def test_lists_that_may_be_items_or_measurements_are_asked_about() -> None:

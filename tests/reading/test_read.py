@@ -109,6 +109,18 @@ def test_a_commented_edge_list_without_nodes_is_a_graph_of_its_ends(write: Write
     assert "1 comment line skipped" in reading.notes[0] and "FromNodeId" in reading.notes[0]
 
 
+def test_both_ends_may_have_one_name_and_vectors_commas(write: Write) -> None:
+    """The form of the public WebKB graphs."""
+    edges = write("edges.txt", "node_id\tnode_id\n0\t1\n2\t0\n")
+    nodes = write("nodes.txt", "node_id\tfeature\tlabel\n0\t0,1,1\t4\n2\t1,0,1\t0\n1\t0,0,1\t4\n")
+    reading = read(edges, nodes, label="label", columns={"feature": "vector"})
+    assert reading.graph.edge_index.tolist() == [[0, 1], [2, 0]]
+    assert reading.graph.x.tolist() == [[0, 1, 1], [1, 0, 1], [0, 0, 1]]
+    assert reading.graph.class_names == ("0", "4")
+    with pytest.raises(ReadingError, match="nodes.txt line 2.*has a comma.*columns="):
+        read(edges, nodes, label="label")
+
+
 def test_ids_are_not_numbers_where_a_zero_in_front_matters(write: Write) -> None:
     reading = read(write("e.csv", "source,target\n007,7\n"), write("n.csv", "id,v\n7,1\n007,2\n"))
     assert list(reading.ids) == ["7", "007"] and reading.graph.edge_index.tolist() == [[1], [0]]
