@@ -177,6 +177,7 @@ def test_fit_can_search_settings_first(files: Path, tmp_path: Path, ask: Ask) ->
     "change, said",
     [
         (["--label", "matur"], "did you mean `mature`"),
+        (["--id", "days"], "name the id column with --id"),
         (["--set", "lamda=1"], "has no field"),
         (["--tune", "soon"], "--tune takes a time"),
         (["--recipe", "none.toml"], "there is no recipe"),

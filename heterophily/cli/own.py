@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -135,13 +137,13 @@ def fit(
     choose_device(device)
 
     console = Console(stderr=True)
-    with waiting(console, f"reading {edges}"):
+    with waiting(console, f"reading {edges}"), in_options():
         reading = read(
             edges, nodes, features, id=id_column, label=label, source=source, target=target, split=split,
             drop=drop or (), columns=pairs("--column", column), delimiter=delimiter, header=header,
         )  # fmt: skip
     for note in reading.notes:
-        say(note, "dim")
+        say(as_options(note), "dim")
     graph = reading.graph
     if not (graph.y >= 0).any():
         raise Mistake("no node has a class to learn from; name the column of classes with --label")
@@ -252,6 +254,26 @@ def explain(
         Console().print(own.explanation(found))
 
 
+def as_options(words: str) -> str:
+    """Say what a reader says of its arguments, id=..., of the options they come from, --id."""
+    words = re.sub(r"columns=\{\.\.\.: '(\w+)'\}", r"--column COL=\1", words)
+    for argument, option in (("header=True", "--header"), ("header=False", "--no-header")):
+        words = words.replace(argument, option)
+    words = re.sub(r"\bcolumns(=|:(?= `))", "--column", words)
+    return re.sub(r"\b(id|label|source|target|split|drop|delimiter)=(\.\.\.)?(?=[\s,;)]|$)", r"--\1", words)
+
+
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Let a mistake in a file speak of options."""
+    from heterophily.reading import ReadingError
+
+    try:
+        yield
+    except ReadingError as error:
+        raise Mistake(as_options(str(error))) from None
+
+
 def _later(
     model: Path,
     edges: Path | None,
@@ -285,7 +307,7 @@ def _later(
     more: dict[str, Any] = {
         "id": id_column, "source": source, "target": target, "delimiter": delimiter, "header": header,
     }  # fmt: skip
-    with waiting(Console(stderr=True), f"reading {edges or nodes or features}"):
+    with waiting(Console(stderr=True), f"reading {edges or nodes or features}"), in_options():
         if other or not own:
             if edges is None:
                 raise Mistake("another graph needs its edges: --edges FILE")
@@ -298,7 +320,7 @@ def _later(
             later, known = fitted.extended(new.x, new.edge_index, new.ids), len(fitted.ids_)
             notes = new.notes
     for note in notes:
-        say(note, "dim")
+        say(as_options(note), "dim")
     return later, known
 
 
