@@ -164,6 +164,17 @@ def test_a_log_and_a_split_column(files: Path, tmp_path: Path, ask: Ask) -> None
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 10
 
 
+def test_fit_says_what_to_expect_of_other_nodes(files: Path, tmp_path: Path, ask: Ask) -> None:
+    quick = ["--id", "new_id", "--label", "mature", "--set", "epoch=5", "--device", "cpu", "--model", "mlp"]
+    some = ["--splits", "3", "--train", "0.48", "--val", "0.32", "--out", tmp_path / "model"]
+    answer = ask("fit", *given(files, "old"), *quick, *some)
+    assert answer.code == 0 and "over 3 random splits with 48 % of the labels" in answer.out
+    answer = ask(
+        "fit", *given(files, "old"), *quick, "--splits", "3", "--train", "0.8", "--out", tmp_path / "m"
+    )
+    assert answer.code == 2 and "leave nothing to test on" in answer.err
+
+
 def test_fit_can_search_settings_first(files: Path, tmp_path: Path, ask: Ask) -> None:
     answer = ask(
         "fit", *given(files, "old"), "--id", "new_id", "--label", "mature", "--model", "mlp",

@@ -36,7 +36,9 @@ Nodes = Annotated[
 ]
 Features = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="More columns of the nodes, or a JSON of {node: [feature ids]}."),
+    typer.Option(
+        metavar="FILE", help="More columns of the nodes; also JSON with a list of feature ids for each node."
+    ),
 ]
 Id = Annotated[str | None, typer.Option("--id", metavar="COL", help="The column of ids; else it is found.")]
 Source = Annotated[str | None, typer.Option(metavar="COL", help="Where an edge starts; else it is found.")]
@@ -85,6 +87,17 @@ def fit(
     val: Annotated[
         float, typer.Option(min=0.01, max=0.9, help="Share of the labelled nodes held out to end training.")
     ] = 0.25,
+    splits: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="First say how good it is to expect: test score over N random splits of the labelled nodes.",
+        ),
+    ] = None,
+    share: Annotated[
+        float, typer.Option("--train", min=0.01, max=0.98, help="Share of training nodes in those splits.")
+    ] = 0.5,
     delimiter: Delimiter = None,
     header: Header = None,
     model: ModelName = "hdp",
@@ -117,12 +130,14 @@ def fit(
     All labelled nodes are used: most to learn from, some to know when to stop. A split column says which;
     then the test nodes are scored, once.
     """
+    from heterophily.bench.protocol import evaluate as evaluated
     from heterophily.bench.results import to_text
     from heterophily.estimator import make_classifier
     from heterophily.folder import checked
+    from heterophily.graph import random_splits
     from heterophily.models import find_model
     from heterophily.reading import read
-    from heterophily.show import own
+    from heterophily.show import own, tables
     from heterophily.show.progress import Follow, waiting
     from heterophily.training.device import choose_device
     from heterophily.training.trackers import tracker
@@ -133,8 +148,12 @@ def fit(
     seconds = None if tune is None else seconds_of(tune, "--tune")
     if tune and recipe:
         raise Mistake("--tune and --recipe: settings are either searched or given")
+    if splits and split:
+        raise Mistake("--splits and --split: the test nodes are either drawn or named by a column")
+    if splits and share + val >= 1:
+        raise Mistake(f"--train {share:g} and --val {val:g} leave nothing to test on; lower one of them")
     checked(out)
-    choose_device(device)
+    where = choose_device(device)
 
     console = Console(stderr=True)
     with waiting(console, f"reading {edges}"), in_options():
@@ -154,6 +173,13 @@ def fit(
     classifier = make_classifier(
         found.name, validation_fraction=val, random_state=seed, device=device, **given
     )
+    expected: dict[str, Any] = {}
+    if splits:
+        drawn = graph.with_splits(random_splits(graph.y, splits, share, val, seed, stratified=True))
+        with Follow(console, graph.name, splits) as shown:
+            scores = evaluated(drawn, found.name, classifier.config, range(splits), seed, where, shown)
+        expected = {"splits": splits, "train": share, "mean": scores.mean, "std": scores.std}
+        say(f"{tables.summary(scores)}; trained on {share:g} of the labelled nodes", "dim")
     with ExitStack() as stack:
         shown = stack.enter_context(Follow(console, graph.name))
         places = stack.enter_context(tracker(*(log or ()), settings=classifier.config.to_dict()))
@@ -166,7 +192,7 @@ def fit(
     if line := shown.last_line():
         say(line, "dim")
     classifier.save(out, graph=not without_graph)
-    facts = own.fit_facts(classifier)
+    facts = own.fit_facts(classifier) | ({"expected": expected} if expected else {})
     if as_json:
         print(to_text(facts), end="")
     else:

@@ -53,6 +53,13 @@ def fit_words(model: GraphClassifier, facts: Mapping[str, Any]) -> str:
     ]
     if facts["test_score"] is not None:
         lines.append(f"on {facts['test']:,} test nodes: {100 * facts['test_score']:.1f}")
+    if "expected" in facts:
+        splits, train, mean, std = facts["expected"].values()
+        spread = "" if std is None else f" ± {100 * std:.1f}"
+        lines.append(
+            f"{metric} to expect on other nodes: {100 * mean:.1f}{spread}, over {splits} random splits with "
+            f"{100 * train:.0f} % of the labels to learn from"
+        )
     lines.append(
         f"{facts['unlabelled']:,} nodes without a label; probabilities calibrated with temperature "
         f"{facts['temperature']:.2f}, from the validation nodes"
