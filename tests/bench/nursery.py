@@ -197,6 +197,7 @@ def do(job: dict[str, Any]) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Read jobs, do them, tell, until there are no more."""
+    sys.modules["pyarrow"] = None  # type: ignore[assignment]  # pandas would load it, and it starts a thread
     import torch
 
     torch.set_num_threads(1)
