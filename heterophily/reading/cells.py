@@ -97,6 +97,15 @@ def parsed(column: Any, kind: Any) -> Any:
     return column.cast(kind)
 
 
+def starts_whole(column: Any) -> bool:
+    """Whether the first texts are whole numbers, so that the rest may be, too."""
+    try:
+        column.slice(0, 100).cast(pa.int64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def ids(column: Any) -> Any:
     """Ids: int64 where every one is a plain whole number, else text. ``007`` and ``7`` are two ids."""
     column = flat(column)

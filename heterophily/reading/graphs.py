@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import sys
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from torch import Tensor
 
 from heterophily.graph import Split
 from heterophily.reading import textfile
-from heterophily.reading.mistakes import ReadingError
+from heterophily.reading.mistakes import ReadingError, reason
 from heterophily.reading.tables import Table, existing, in_memory, suffix, to_column
 
 EDGES = ("edge_index", "edges")
@@ -82,9 +81,8 @@ def _parsed(path: Path, kind: str) -> Any:
             return networkx.parse_gml(text, label="id")
         return networkx.read_graphml(io.BytesIO(text.encode()))
     except Exception as error:  # its parsers raise whatever a damaged file makes them stumble over
-        said = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
         raise ReadingError(
-            f"{path.name} cannot be read by NetworkX ({said}); check that it is whole"
+            f"{path.name} cannot be read by NetworkX ({reason(error)}); check that it is whole"
         ) from None
 
 
@@ -117,14 +115,12 @@ def _npz(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, MemoryError, SyntaxError) as error:
+    except Exception as error:  # whatever the damaged file makes the unpacking stumble over
         pickled = "allow_pickle" in str(error)
-        why = "it holds pickled objects, which can run code" if pickled else str(error).splitlines()[0][:160]
+        why = "it holds pickled objects, which can run code" if pickled else reason(error)
         raise ReadingError(
             f"{path.name} cannot be read ({why}); save plain arrays with numpy.savez"
         ) from None
-    except Exception as error:  # zlib, tokenize and struct errors of damaged archives
-        raise ReadingError(f"{path.name} cannot be read ({error}); check that the file is whole") from None
 
 
 def _pt(path: Path) -> dict[str, Any]:
@@ -140,9 +136,8 @@ def _pt(path: Path) -> dict[str, Any]:
             content = content[0]
         found = content.to_dict() if isinstance(content, Data) else content
     except Exception as error:  # torch raises whatever a damaged file makes it stumble over
-        said = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
         raise ReadingError(
-            f"{path.name} cannot be loaded as tensors alone ({said}); save a PyG Data or a dict of tensors "
+            f"{path.name} cannot be loaded as tensors alone ({reason(error)}); save a PyG Data or a dict of tensors "
             "with torch.save"
         ) from None
     if not isinstance(found, dict):
@@ -201,7 +196,7 @@ def _arrays(values: dict[str, Any], source: str, form: str) -> Whole:
     ) as error:
         if isinstance(error, ReadingError):
             raise
-        raise ReadingError(f"{source} is not a graph that can be read ({error}; {has})") from None
+        raise ReadingError(f"{source} is not a graph that can be read ({reason(error)}; {has})") from None
 
 
 def _first(values: dict[str, Any], names: tuple[str, ...]) -> Any:

@@ -10,6 +10,12 @@ class ReadingError(ValueError):
     """A file or frame that cannot be read as a graph; the message says where, what, and what to do."""
 
 
+def reason(error: BaseException) -> str:
+    """What a library says of a file that it stumbles over, in one line."""
+    said = (getattr(error, "strerror", None) or str(error)).strip()
+    return said.splitlines()[0][:160] if said else type(error).__name__
+
+
 def listed(names: Iterable[str], most: int = 8) -> str:
     """Names in backticks, the first few of many."""
     names = [f"`{name}`" for name in names]

@@ -21,7 +21,7 @@ import pyarrow.parquet
 
 from heterophily.reading import textfile
 from heterophily.reading.cells import CellError
-from heterophily.reading.mistakes import ReadingError
+from heterophily.reading.mistakes import ReadingError, reason
 
 TOO_NEW = {".xlsx": "a spreadsheet", ".xls": "a spreadsheet", ".pkl": "a pickle", ".pickle": "a pickle"}
 
@@ -164,9 +164,7 @@ def _from_file(
 
 def _parquet(path: Path) -> Table:
     def told(error: BaseException) -> ReadingError:
-        return ReadingError(
-            f"{path.name} is no whole Parquet file ({str(error).splitlines()[0][:160]}); write it again"
-        )
+        return ReadingError(f"{path.name} is no whole Parquet file ({reason(error)}); write it again")
 
     if textfile.is_gzip(path):
         raise ReadingError(f"{path.name} is gzipped Parquet; unpack it first: Parquet compresses by itself")

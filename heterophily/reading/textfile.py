@@ -21,7 +21,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.csv
 
-from heterophily.reading.mistakes import ReadingError
+from heterophily.reading.mistakes import ReadingError, reason
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 SAMPLE = 1 << 18  # bytes
@@ -107,9 +107,8 @@ def read_text(path: Path) -> str:
 
 def unreadable(path: Path, error: BaseException) -> ReadingError:
     """The error for a file that the system or the decompressor gives up on."""
-    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return ReadingError(
-        f"{path.name} cannot be read ({reason}); check the path, and whether the file is whole"
+        f"{path.name} cannot be read ({reason(error)}); check the path, and whether the file is whole"
     )
 
 
@@ -347,9 +346,7 @@ def _explained(path: Path, form: Form, error: BaseException) -> ReadingError:
                 f"(delimiter: {by}); look for a missing field, a delimiter inside a value without quotes, "
                 "or a quote that is never closed"
             )
-    return ReadingError(
-        f"{path.name} cannot be read ({said.splitlines()[0][:200]}); look for a quote too many"
-    )
+    return ReadingError(f"{path.name} cannot be read ({reason(error)}); look for a quote too many")
 
 
 def walk(path: Path, form: Form) -> Iterator[tuple[int, list[str]]]:
