@@ -144,7 +144,8 @@ class Fitted:
         """
         self._check_fitted()
         (base, split, frozen), model = self._frozen(), MODELS[self.model]
-        if self.split_ is None or split is None or len(split.train) != self.graph_.num_nodes:
+        size = self.graph_.num_nodes, self.graph_.num_edges
+        if self.split_ is None or base is None or split is None or (base.num_nodes, base.num_edges) != size:
             raise GraphError(
                 "this estimator was extended or applied to another graph; save the fitted one, and extend "
                 "it again after loading"

@@ -204,7 +204,12 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
         one.extended(np.ones((1, 5)), [[49], [0]])
     with pytest.raises(GraphError, match="features, the model was fitted with 5"):
         one.applied_to(Graph(np.ones((3, 2)), [0, 1, 1], [[0], [1]]))
-    with pytest.raises(GraphError, match="save the fitted one"):
-        one.extended(np.ones((1, 5)), [[48], [0]]).save("nowhere")
+    for changed in (
+        one.extended(np.ones((1, 5)), [[48], [0]]),
+        one.extended(np.ones((0, 5)), [[1], [0]]),  # edges alone
+        one.applied_to(tiny_graph(48, seed=1)),
+    ):
+        with pytest.raises(GraphError, match="save the fitted one"):
+            changed.save("nowhere")
     with pytest.raises(GraphError, match="no split"):
         one.applied_to(tiny_graph(40, seed=1)).score()
