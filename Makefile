@@ -14,12 +14,13 @@ VENV := .venv
 READY := $(VENV)/.ready
 RUN := $(VENV)/bin/python -m
 
-.PHONY: help demo test lint format golden clean
+.PHONY: help demo test fuzz lint format golden clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    train HDP beside an MLP on a synthetic graph, under a minute"
 	@echo "make test    lint, type-check and run the tests"
+	@echo "make fuzz    read 10,000 damaged files"
 	@echo "make lint    ruff and mypy only"
 	@echo "make format  let ruff format the code and mend what it can"
 	@echo "make golden  write the golden losses anew, after a change that is meant to alter results"
@@ -30,6 +31,9 @@ demo: $(READY)
 
 test: lint
 	$(RUN) pytest --numprocesses 2 --dist worksteal
+
+fuzz: $(READY)
+	HETEROPHILY_FUZZ=625 $(RUN) pytest --numprocesses 2 --dist worksteal tests/reading/test_damage.py
 
 lint: $(READY)
 	$(RUN) ruff format --check .

@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from heterophily.bench.reproduce import reproduce
     from heterophily.bench.tuning import tune
     from heterophily.config import ConfigError
-    from heterophily.estimator import HDPClassifier, make_classifier
+    from heterophily.estimator import HDPClassifier, load_model, make_classifier
+    from heterophily.folder import FolderError
     from heterophily.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
     from heterophily.graph.audit import audit
     from heterophily.graph.datasets import load
     from heterophily.graph.homophily import homophily
     from heterophily.models import MODELS
+    from heterophily.reading import read, read_later
 
 __all__ = [
     "MODELS",
     "ConfigError",
+    "FolderError",
     "Graph",
     "GraphError",
     "HDPClassifier",
@@ -35,9 +38,12 @@ __all__ = [
     "diagnose",
     "homophily",
     "load",
+    "load_model",
     "make_classifier",
     "plot",
     "random_splits",
+    "read",
+    "read_later",
     "read_scores",
     "reproduce",
     "studies",
@@ -49,6 +55,7 @@ __all__ = [
 _HOMES = {
     "MODELS": "heterophily.models",
     "ConfigError": "heterophily.config",
+    "FolderError": "heterophily.folder",
     "Graph": "heterophily.graph",
     "GraphError": "heterophily.graph",
     "HDPClassifier": "heterophily.estimator",
@@ -59,9 +66,12 @@ _HOMES = {
     "diagnose": "heterophily.bench.diagnosis",
     "homophily": "heterophily.graph.homophily",
     "load": "heterophily.graph.datasets",
+    "load_model": "heterophily.estimator",
     "make_classifier": "heterophily.estimator",
     "plot": "heterophily.plot",
     "random_splits": "heterophily.graph",
+    "read": "heterophily.reading",
+    "read_later": "heterophily.reading",
     "read_scores": "heterophily.bench.compare",
     "reproduce": "heterophily.bench.reproduce",
     "studies": "heterophily.studies",

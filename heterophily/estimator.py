@@ -1,7 +1,8 @@
-"""Estimators in scikit-learn's manner: fit on a graph, predict its nodes.
+"""Estimators in scikit-learn's manner: fit on a graph, predict its nodes, and those that come later.
 
-Node classification on one graph is transductive: the nodes to predict are part of the graph that is
-fitted, with label -1, as in scikit-learn's `semi_supervised` module.
+The nodes to predict may be part of the graph that is fitted, with label -1, as in scikit-learn's
+`semi_supervised` module. Nodes that come later, and other graphs, are predicted without another fit:
+``extended`` and ``applied_to`` return an estimator that is fitted there. ``save`` and `load_model` keep one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 import os
 import textwrap
 from contextlib import suppress
-from numbers import Integral
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,19 +20,22 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 from torch_geometric.data.data import BaseData
 
+from heterophily import folder as folders
 from heterophily.config import Config, ConfigError, meanings, types
+from heterophily.fitted import ACCOUNT, Fitted, Origin, seed_of
 from heterophily.graph import Graph, Split
 from heterophily.graph.graph import GraphError
 from heterophily.hdp import HDPConfig
 from heterophily.models import MODELS, Model, find_model
-from heterophily.outcomes import edge_table, probabilities, representations
+from heterophily.outcomes import edge_table, probabilities, representations, temperature
+from heterophily.reading import Reading
 from heterophily.recipes import PACKAGED, recipe
-from heterophily.stage import DivergedError
+from heterophily.stage import DivergedError, Frozen
 from heterophily.training import metrics
 from heterophily.training.device import choose_device
+from heterophily.training.engine import Watch
 from heterophily.training.runs import Run, train_runs
 
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -43,7 +47,7 @@ OWN = {
 """Parameters beside the config's, with their meanings."""
 
 
-class GraphClassifier(ClassifierMixin, BaseEstimator):
+class GraphClassifier(Fitted, ClassifierMixin, BaseEstimator):
     """A model of the registry as an estimator; its parameters are the fields of the model's config.
 
     Parameters beside the config's: ``validation_fraction`` of the labelled nodes is held out for
@@ -117,15 +121,20 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         *,
         edge_index: Any = None,
         split: int | str | Split | None = None,
+        watch: Watch | None = None,
     ) -> Self:
         """Fit on ``fit(graph, split=0)`` or ``fit(X, y, edge_index=...)``; -1 marks unlabelled nodes.
 
-        The graph is a Graph or PyG's ``Data``.
+        The graph is a Graph, PyG's ``Data``, or what ``heterophily.read`` made of files: then nodes keep the
+        names they have there.
         With a split, its training nodes are learned from and its validation nodes end the training;
         labels of all others are never read. Without one, all labelled nodes are used, a stratified
-        ``validation_fraction`` of them for validation.
+        ``validation_fraction`` of them for validation. ``watch`` is called after each epoch.
         """
-        seed = _seed(self.random_state)
+        seed = seed_of(self.random_state)
+        ids = encoding = None
+        if isinstance(graph, Reading):
+            ids, encoding, graph = graph.ids.tolist(), graph.encoding.to_json(), graph.graph
         graph = Graph.from_pyg(graph) if isinstance(graph, BaseData) else graph
         if isinstance(graph, Graph):
             if y is not None or edge_index is not None:
@@ -146,28 +155,19 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         elif not isinstance(split, Split):
             split = graph.split(split)
         run = Run(self.model, self.config, split, seed)
-        (outcome,) = train_runs(graph, [run], choose_device(self.device))
+        (outcome,) = train_runs(graph, [run], choose_device(self.device), watch=watch)
         if not math.isfinite(outcome.trained.validation_loss):
             raise DivergedError(
                 "no epoch gave a finite validation loss; lower the learning rate or check the scale of X"
             )
-        self.graph_, self.split_, self.outcome_ = graph, split, outcome
-        self.probabilities_ = probabilities(outcome.trained)
-        self.transduction_ = self.classes_[self.probabilities_.argmax(1)]
+        self._settle(graph, split, outcome)
+        self._how, self._origin = (run.config, seed), None
+        self.temperature_ = temperature(outcome.trained.logits.cpu(), graph.y.cpu(), split.validation.cpu())
+        self.ids_, self.encoding_ = ids, encoding
         self.history_ = pd.DataFrame(outcome.trained.history).rename_axis("epoch")
         self.history_.index += outcome.trained.epochs > 0  # where nothing is trained there is epoch 0 alone
         self.n_features_in_ = graph.num_features
         return self
-
-    def predict(self, nodes: Any = None) -> NDArray[Any]:
-        """Return the predicted class of the given nodes, by default of all."""
-        self._check_fitted()
-        return self.transduction_[self._nodes(nodes)]
-
-    def predict_proba(self, nodes: Any = None) -> NDArray[Any]:
-        """Return class probabilities, one row per given node, columns in the order of ``classes_``."""
-        self._check_fitted()
-        return self.probabilities_[self._nodes(nodes)]
 
     def fit_transform(
         self,
@@ -191,12 +191,6 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         title = MODELS[self.model].title
         raise AttributeError(f"{title} splits no neighborhoods, so it has no edges_; HDPClassifier has them")
 
-    @property
-    def label_distributions_(self) -> NDArray[Any]:
-        """Class probabilities of every node, by the name of scikit-learn's ``semi_supervised``."""
-        self._check_fitted()
-        return self.probabilities_
-
     def score(
         self, graph: Graph | Any = None, y: Any = None, *, split: int | str | Split | None = None
     ) -> float:
@@ -217,11 +211,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             )
         if graph.num_nodes != self.graph_.num_nodes:
             raise GraphError(f"fitted on {self.graph_.num_nodes} nodes, asked to score {graph.num_nodes}")
+        if split is None and self.split_ is None:
+            raise GraphError("this graph came after the fit and has no split; pass split=..., or nodes and y")
         chosen = self.split_ if split is None else split if isinstance(split, Split) else graph.split(split)
+        assert chosen is not None
         test = chosen.test.cpu()
         if not test.any():
             raise GraphError("the split has no test node to score; pass split=... with a test mask")
-        if (seen := test & (self.split_.train | self.split_.validation).cpu()).any():
+        if self.split_ and (seen := test & (self.split_.train | self.split_.validation).cpu()).any():
             raise GraphError(
                 f"{int(seen.sum()):,} of the {int(test.sum()):,} test nodes of split {chosen.name!r} were "
                 f"fitted on, for training or validation (split {self.split_.name!r}), so their score would "
@@ -243,38 +240,6 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 f"({', '.join(map(str, self.classes_))}); give labels as they were fitted, of labelled nodes"
             )
         return float((predicted == wanted).mean())
-
-    def _nodes(self, nodes: Any) -> Any:
-        count = self.graph_.num_nodes
-        if nodes is None:
-            return slice(None)
-        if isinstance(nodes, Graph):
-            if nodes.num_nodes != count:
-                raise GraphError(
-                    f"fitted on {count} nodes, asked about a graph of {nodes.num_nodes}; "
-                    "this estimator predicts the nodes it was fitted with"
-                )
-            return slice(None)
-        advice = f"pass node numbers, such as [0, 3], or a boolean mask of length {count}"
-        try:
-            chosen = np.asarray(nodes.cpu() if isinstance(nodes, torch.Tensor) else nodes)
-        except (TypeError, ValueError) as error:
-            raise GraphError(f"nodes cannot be made an array ({error}); {advice}") from None
-        if chosen.dtype == bool and chosen.shape == (count,):
-            return chosen
-        if chosen.ndim == 1 and not chosen.size:
-            return chosen.astype(np.int64)
-        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-            raise GraphError(f"nodes are {chosen.dtype} of shape {chosen.shape}; {advice}")
-        if chosen.min() < 0 or chosen.max() >= count:
-            raise GraphError(f"nodes must lie between 0 and {count - 1}")
-        return chosen
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "outcome_"):
-            raise NotFittedError(
-                f"this {type(self).__name__} is not fitted yet; call fit(graph, split=0) first"
-            )
 
 
 def _with_parameters(cls: type[GraphClassifier]) -> str:
@@ -338,6 +303,46 @@ def make_classifier(name: str, /, **params: Any) -> GraphClassifier:
     return CLASSIFIERS[find_model(name).name](**params)
 
 
+def load_model(folder: str | os.PathLike[str], device: str = "cpu") -> GraphClassifier:
+    """Return the fitted estimator of a model folder, wherever it was trained.
+
+    A file that was cut or changed is refused by name, and so is a folder of a newer version.
+    """
+    kept = folders.read(folder)
+    where = choose_device(device)
+    try:
+        return _revived(kept, device, where)
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        raise folders.FolderError(
+            f"{folder} holds what makes no model ({error}); get the model again"
+        ) from None
+
+
+def _revived(kept: folders.Kept, device: str, where: torch.device) -> GraphClassifier:
+    """Return an estimator as it was when it was saved."""
+    model = make_classifier(kept.model, **kept.params | {"device": device})
+    model.classes_ = np.asarray(kept.classes)
+    model.n_features_in_, model.temperature_ = kept.features, kept.temperature
+    model.ids_, model.encoding_ = kept.ids, kept.encoding
+    model.history_ = kept.history.set_index("epoch")
+    model._how = model.config, seed_of(model.random_state)
+    frozen = Frozen(*({n: t.to(where) for n, t in part.items()} for part in vars(kept.frozen).values()))
+    if kept.graph is None or kept.split is None:
+        model._origin = Origin(None, None, frozen)
+        return model
+    graph, split = kept.graph.to(where), kept.split.map(lambda mask: mask.to(where))
+    model._origin = Origin(graph, split, frozen)
+    outcome = model._replayed(graph, split, graph)
+    account: dict[str, Any] = {
+        name: math.nan if (value := kept.training[name]) is None else value for name in ACCOUNT
+    }
+    history = {str(name): column.tolist() for name, column in model.history_.items()}
+    model._settle(
+        graph, split, replace(outcome, trained=replace(outcome.trained, history=history, **account))
+    )
+    return model
+
+
 def held_out(graph: Graph, fraction: float, seed: int) -> Split:
     """Split the labelled nodes into training and validation, class by class; the rest is nobody's."""
     if not 0 < fraction < 1:
@@ -358,16 +363,6 @@ def held_out(graph: Graph, fraction: float, seed: int) -> Split:
         validates[-1] = True
     none = order[:0]
     return Split.from_indices(graph.num_nodes, order[~validates], order[validates], none, name="held out")
-
-
-def _seed(random_state: Any) -> int:
-    if random_state is None:
-        return 0
-    if not isinstance(random_state, Integral) or isinstance(random_state, bool):
-        raise ConfigError(f"random_state must be a whole number or None, which is 0; not {random_state!r}")
-    if not 0 <= (seed := int(random_state)) < 2**32:
-        raise ConfigError(f"random_state must lie between 0 and 2^32 - 1, not {seed}")
-    return seed
 
 
 def _from_arrays(x: Any, y: Any, edge_index: Any) -> tuple[Graph, NDArray[Any]]:

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from torch import Tensor
+
 from heterophily.baselines.acm_gcn import (
     ACMGCNConfig,
     ACMGCNPlusConfig,
@@ -30,7 +32,8 @@ from heterophily.baselines.wrgat import WRGATConfig, wrgat
 from heterophily.config import Config, ConfigError
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.hdp.algorithm import INITIAL_FIELDS, hdp_init
-from heterophily.stage import Procedure
+from heterophily.hdp.replay import frozen_numbers, replay, replay_init
+from heterophily.stage import Outcome, Procedure
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,12 @@ class Model:
     """The settings it reads; none named are all."""
     first: str = ""
     """The model that is tuned before it, and whose settings it then takes over."""
+    rows: tuple[str, ...] = ()
+    """Weights that have a row for every node of the graph."""
+    numbers: Callable[..., dict[str, Tensor]] | None = None
+    """Reads off the training graph what stays as it was on a later one."""
+    replay: Callable[..., Outcome] | None = None
+    """Says what the trained model makes of a later graph, where that is more than its stage does."""
 
     @property
     def reference(self) -> str:
@@ -146,7 +155,7 @@ MODELS: dict[str, Model] = {
             "Lim et al., Large Scale Learning on Non-Homophilous Graphs: "
             "New Benchmarks and Strong Simple Methods", 2021,
             "perceptrons of the rows of A and of the features, joined", "O((nnz(X) + |E| + N h) h)",
-            "O((N + F) h)",
+            "O((N + F) h)", rows=("edges.maps.0.weights.0",),
         ),
         Model(
             "ggcn", "GGCN", ggcn, GGCNConfig,
@@ -170,35 +179,37 @@ MODELS: dict[str, Model] = {
             "acm-gcn-plus", "ACM-GCN+", acm_gcn, ACMGCNPlusConfig,
             "Luan et al., Revisiting Heterophily For Graph Neural Networks", 2022,
             "ACM-GCN with a fourth channel of the edges alone", "O((nnz(X) + |E|) h)", "O((N + F) h)",
+            rows=("first.structure", "second.structure"),
         ),
         Model(
             "acmii-gcn-plus", "ACMII-GCN+", acm_gcn, ACMIIGCNPlusConfig,
             "Luan et al., Revisiting Heterophily For Graph Neural Networks", 2022,
             "ACM-GCN+ with the ReLU before the filters", "O((nnz(X) + |E|) h)", "O((N + F) h)",
+            rows=("first.structure", "second.structure"),
         ),
         Model(
             "glognn", "GloGNN", glognn, GloGNNConfig,
             "Li et al., Finding Global Homophily in Graph Neural Networks When Meeting Heterophily", 2022,
             "collects from all nodes by coefficients in closed form", "O(nnz(X) h + L (N C² + K |E| C))",
-            "O((N + F) h + L K N C)",
+            "O((N + F) h + L K N C)", rows=("of_edges.weights.0",),
         ),
         Model(
             "glognn-plus", "GloGNN++", glognn, GloGNNPlusConfig,
             "Li et al., Finding Global Homophily in Graph Neural Networks When Meeting Heterophily", 2022,
             "GloGNN with a learned weight for every class", "O(nnz(X) h + L (N C² + K |E| C))",
-            "O((N + F) h + L K N C)",
+            "O((N + F) h + L K N C)", rows=("of_edges.weights.0",),
         ),
         Model(
             "hdp-init", "HDP-Init", hdp_init, HDPConfig,
             "Zheng et al., Heterophilous Distribution Propagation for Graph Neural Networks", 2024,
             "HDP's initial assignment alone: a perceptron of X, X^nb and X^str", "O(nnz(X) h + |E| K)",
-            "O((N + F) h)", fields=INITIAL_FIELDS,
+            "O((N + F) h)", fields=INITIAL_FIELDS, numbers=frozen_numbers, replay=replay_init,
         ),
         Model(
             "hdp", "HDP", hdp, HDPConfig,
             "Zheng et al., Heterophilous Distribution Propagation for Graph Neural Networks", 2024,
             "splits each neighborhood by soft assignments and propagates both parts", "O(|E'| D L)",
-            "O(|E'| + (N + F) h)", first="hdp-init",
+            "O(|E'| + (N + F) h)", first="hdp-init", numbers=frozen_numbers, replay=replay,
         ),
     )
 }  # fmt: skip

@@ -93,6 +93,17 @@ class Trained:
     last_logits: Tensor | None = None
     """The logits of the epoch in which training ended, for whoever reads a paper so."""
 
+    @classmethod
+    def told(cls, stage: Stage, weights: dict[str, Tensor]) -> Trained:
+        """Return what a stage computes with given weights: nothing is trained, and no label is read."""
+        module = stage.module.to(stage.state["labels"].device).eval()
+        with torch.no_grad():
+            logits = stage.logits(
+                lambda *args: torch.func.functional_call(module, weights, args), stage.state
+            )
+        nothing = float("nan")
+        return cls(weights, stage.state, logits, nothing, nothing, 0, 0, 0.0, {})
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -102,6 +113,17 @@ class Outcome:
     trained: Trained
     initial: Trained | None = None
     details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """A trained model without its graph: all that it takes along to nodes that come later."""
+
+    weights: dict[str, Tensor]
+    initial: dict[str, Tensor] = field(default_factory=dict)
+    """Weights of the stage before, if there was one."""
+    numbers: dict[str, Tensor] = field(default_factory=dict)
+    """What was read off the training graph and stays as it was, such as a threshold."""
 
 
 Procedure = Generator[Stage, Trained, Outcome]

@@ -18,11 +18,13 @@ LAYERS = (
     {"_version", "config"},
     {"sparse"},
     {"graph", "layers"},
+    {"reading"},  # users' own files
     {"stage"},  # what a model promises
     {"adjacency", "supervised"},  # what most models read and are
     {"hdp", "baselines"},
     {"models", "outcomes"},
-    {"recipes", "training"},
+    {"explain", "export", "folder", "recipes", "replay", "training"},
+    {"fitted"},  # what a fitted model says, of nodes that come later too
     {"estimator", "bench"},
     {"studies"},
     {"show"},
@@ -42,6 +44,7 @@ ALGORITHM_1 = (
     "prototypes",
     "model",
     "algorithm",
+    "replay",
 )
 
 COMPILED = {"dgl", "pyg_lib", "torch_cluster", "torch_scatter", "torch_sparse", "torch_spline_conv"}

@@ -106,7 +106,12 @@ def pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     return found
 
 
-EXAMPLES = {"--set": "rescale=0.9", "--graph": "homophily=0.1", "--space": "dropout=0.2,0.5,0.8"}
+EXAMPLES = {
+    "--set": "rescale=0.9",
+    "--graph": "homophily=0.1",
+    "--space": "dropout=0.2,0.5,0.8",
+    "--column": "zip=category",
+}
 
 
 def split_positions(text: str) -> list[int] | None:
@@ -119,10 +124,10 @@ def split_positions(text: str) -> list[int] | None:
         raise Mistake(f"--split takes a number from 0, several as 0,3,5, or all; not {text!r}") from None
 
 
-def seconds_of(text: str) -> int:
+def seconds_of(text: str, option: str = "--time") -> int:
     """Read a time such as 90s, 20m or 1h30m."""
     found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text.strip().lower())
     seconds = sum(int(n or 0) * unit for n, unit in zip(found.groups(), (3600, 60, 1))) if found else 0
     if not seconds:
-        raise Mistake(f"--time takes a time such as 90s, 20m or 1h30m; not {text!r}")
+        raise Mistake(f"{option} takes a time such as 90s, 20m or 1h30m; not {text!r}")
     return seconds

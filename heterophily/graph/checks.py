@@ -135,6 +135,13 @@ def permute_rows(x: Tensor, order: Tensor) -> Tensor:
     return x[order] if x.layout == torch.strided else _csr(x.to_sparse_coo().index_select(0, order))
 
 
+def stack_rows(x: Tensor, below: Tensor) -> Tensor:
+    """One dense or CSR matrix under another; the result is of the first one's kind."""
+    if x.layout == torch.strided:
+        return torch.cat([x, below.to_dense() if below.layout != torch.strided else below])
+    return _csr(torch.cat([x.to_sparse_coo(), below.to_sparse_coo()]))
+
+
 def first(mask: Tensor) -> int:
     """Position of the first True in (N,)."""
     return int(mask.nonzero()[0, 0])

@@ -25,6 +25,8 @@ from heterophily.graph.checks import (
     read_features,
     read_integers,
     read_labels,
+    read_tensor,
+    stack_rows,
 )
 from heterophily.graph.splits import Split, random_splits
 
@@ -234,6 +236,45 @@ class Graph:
             )
         check_labels(y, self.num_classes)
         return self._replace(y=y)
+
+    def subgraph(self, nodes: Any) -> Self:
+        """Some nodes, numbered in the order given, and the edges between them; splits stay behind."""
+        nodes = read_integers(nodes, "nodes", "pass node ids").to(self.y.device)
+        if nodes.dim() != 1 or not len(nodes) or nodes.min() < 0 or nodes.max() >= self.num_nodes:
+            raise GraphError(f"nodes must be a list of some of the nodes 0 to {self.num_nodes - 1}")
+        if len(nodes.unique()) < len(nodes):
+            raise GraphError("nodes lists a node twice; list each once")
+        place = torch.full_like(self.y, -1).index_copy_(
+            0, nodes, torch.arange(len(nodes), device=nodes.device)
+        )
+        edges = place[self.edge_index]
+        return self._replace(
+            x=permute_rows(self.x, nodes),
+            y=self.y[nodes],
+            edge_index=edges[:, (edges >= 0).all(0)],
+            splits=(),
+        )
+
+    def with_nodes(self, x: Any, edge_index: Any) -> Self:
+        """The graph with new nodes, numbered N, N + 1, ..., and new edges between any nodes, old or new.
+
+        ``x`` has a row of features for each new node. They are unlabelled and in no split.
+        """
+        new = read_tensor(x, "x", "pass one row of features per new node")
+        if new.dim() != 2 or new.shape[1] != self.num_features:
+            raise GraphError(
+                f"the features of the new nodes have shape {tuple(new.shape)}; the graph has "
+                f"{self.num_features} features, so it must be (new nodes, {self.num_features})"
+            )
+        new = read_features(new, len(new)).to(self.y.device)
+        count = self.num_nodes + len(new)
+        added = read_edges(edge_index, count).to(self.y.device)
+        return self._replace(
+            x=stack_rows(self.x, new),
+            y=torch.cat([self.y, self.y.new_full((len(new),), -1)]),
+            edge_index=torch.cat([self.edge_index, added], 1),
+            splits=tuple(split.padded(count) for split in self.splits),
+        )
 
     def renumbered(self, order: Any) -> Self:
         """The same graph with its nodes in another order: node i is what node ``order[i]`` was."""

@@ -72,6 +72,10 @@ class Split:
         """Apply one function, such as a permutation, to all three masks."""
         return type(self)(function(self.train), function(self.validation), function(self.test), self.name)
 
+    def padded(self, num_nodes: int) -> Self:
+        """The same split of a graph that has grown: its new nodes are in none of the parts."""
+        return self.map(lambda mask: torch.nn.functional.pad(mask, (0, num_nodes - len(mask))))
+
     def __repr__(self) -> str:
         return (
             f"Split({self.name!r}: {', '.join(f'{int(mask.sum()):,} {part}' for part, mask in self.parts())})"

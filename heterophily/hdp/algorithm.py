@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import torch
 from torch import Tensor
@@ -61,20 +61,7 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
     trust = trust_set(assignments(initial.logits), labels["labels"], known)  # line 5
 
     blocks = joined((x, x_str) if config.structural else (x,))
-    module = drawn(
-        seed,
-        HDP,
-        tuple(block.shape[1] for block in blocks),
-        graph.num_classes,
-        config.hidden_dim,
-        config.embedding_dim,
-        config.layers_hm,
-        config.layers_ht,
-        config.dropout,
-        config.input_dropout,
-        config.homophilous,
-        config.heterophilous,
-    )
+    module = main_module(blocks, graph.num_classes, config, seed)
     settings = {
         "tpc_weight": torch.tensor(config.tpc_weight, device=z.device),
         "tpc_sum": torch.tensor(float(config.tpc_sum), device=z.device),
@@ -99,6 +86,24 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
     )
     details = {"training_homophily": ratio, "estimated_homophily": min(config.rescale * ratio, 1.0)}
     return Outcome(module, trained, initial, details)
+
+
+def main_module(blocks: Sequence[Features], classes: int, config: HDPConfig, seed: int) -> HDP:
+    """Draw the weights of HDP proper."""
+    return drawn(
+        seed,
+        HDP,
+        tuple(block.shape[1] for block in blocks),
+        classes,
+        config.hidden_dim,
+        config.embedding_dim,
+        config.layers_hm,
+        config.layers_ht,
+        config.dropout,
+        config.input_dropout,
+        config.homophilous,
+        config.heterophilous,
+    )
 
 
 def loss(network: Network, state: State) -> dict[str, Tensor]:
@@ -153,15 +158,7 @@ def hdp_init(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Proced
 def initial_stage(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Stage:
     """Set up the assignment initialization, which is tuned and trained apart (Eq. 20-22)."""
     chosen = initial_features(graph, split, config, seed)
-    module = drawn(
-        seed,
-        InitialAssignment,
-        tuple(block.shape[1] for block in chosen),
-        config.hidden_dim,
-        graph.num_classes,
-        config.dropout_init,
-        config.input_dropout_init,
-    )
+    module = initial_module(chosen, graph.num_classes, config, seed)
     epochs = config.epoch_init if config.initialization == "trained" else 0
     return Stage(
         module=module,
@@ -172,6 +169,21 @@ def initial_stage(graph: Graph, split: Split, config: HDPConfig, seed: int) -> S
         metric=graph.metric,
         key=initial_key(graph, split, config, seed),
         name="initial assignment",
+    )
+
+
+def initial_module(
+    blocks: Sequence[Features], classes: int, config: HDPConfig, seed: int
+) -> InitialAssignment:
+    """Draw the weights of MLP^init."""
+    return drawn(
+        seed,
+        InitialAssignment,
+        tuple(block.shape[1] for block in blocks),
+        config.hidden_dim,
+        classes,
+        config.dropout_init,
+        config.input_dropout_init,
     )
 
 
@@ -194,18 +206,23 @@ def initial_key(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Has
 
 def initial_features(graph: Graph, split: Split, config: HDPConfig, seed: int) -> tuple[Features, ...]:
     """Return the blocks of X^all = [X ‖ X^nb ‖ X^str] that the config names (Eq. 20-21)."""
+    return joined(chosen_blocks(graph, config, lambda: structural_features(graph, split, config, seed)))
+
+
+def chosen_blocks(graph: Graph, config: HDPConfig, encode: Callable[[], Features]) -> list[Features]:
+    """Return X, X^nb and X^str, which ``encode`` makes, as far as the config names them."""
     x = node_features(graph, config.feature_norm)
     blocks: list[Features] = []
     for name in config.initial_features.split("+"):
         if name == "x":
             blocks.append(x)
         elif name == "str":
-            blocks.append(structural_features(graph, split, config, seed))
+            blocks.append(encode())
         else:
             key = ("x_nb", config.normalization, config.feature_norm)
             make = lambda: neighbor_features(adjacency(graph), x, config.normalization)  # noqa: E731
             blocks.append(remember([graph.x, graph.edge_index], key, make))
-    return joined(blocks)
+    return blocks
 
 
 def joined(blocks: Sequence[Features]) -> tuple[Features, ...]:
@@ -219,7 +236,7 @@ def joined(blocks: Sequence[Features]) -> tuple[Features, ...]:
 def structural_features(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Features:
     """Return X^str of a split, as wide as the largest split needs (Eq. 7-8)."""
     dim, hops, norm = config.structural_dim, config.hops, config.structural_norm
-    width = max(min(int(s.train.sum()), dim) for s in (split, *graph.splits))
+    width = structural_width(graph, split, dim)
     sampled = dim < int(split.train.sum())
     sample = (seed, digest(graph.y[split.train])) if sampled else None
     key = ("x_str", digest(split.train), dim, hops, width, sample)
@@ -231,6 +248,11 @@ def structural_features(graph: Graph, split: Split, config: HDPConfig, seed: int
     bare: Features = remember([graph.edge_index], key, encode)
     found: Features = remember([graph.edge_index], (*key, norm), lambda: scaled(bare, norm))
     return found
+
+
+def structural_width(graph: Graph, split: Split, dim: int) -> int:
+    """Return the columns of X^str: the targets of the largest split, at most ``dim``."""
+    return max(min(int(s.train.sum()), dim) for s in (split, *graph.splits))
 
 
 def edge_set(graph: Graph, order: int) -> EdgeSet:

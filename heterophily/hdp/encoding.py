@@ -59,9 +59,17 @@ def scaled(x_str: Features, length: float) -> Features:
     rates; the paper does not say how it scales them.
     """
     val = x_str if isinstance(x_str, Tensor) else x_str.val
-    if length == 0 or val.numel() == 0:
-        return x_str
+    return x_str if length == 0 or val.numel() == 0 else times(x_str, length / mean_length(x_str))
+
+
+def mean_length(x_str: Features) -> Tensor:
+    """Return the mean length of the rows."""
     if isinstance(x_str, Tensor):
-        return x_str * (length / x_str.norm(dim=1).mean().clamp(min=1e-12))
-    squares = multiply(x_str._replace(val=val.square()), val.new_ones(x_str.shape[1], 1))
-    return x_str._replace(val=val * (length / squares.sqrt().mean().clamp(min=1e-12)))
+        return x_str.norm(dim=1).mean().clamp(min=1e-12)
+    squares = multiply(x_str._replace(val=x_str.val.square()), x_str.val.new_ones(x_str.shape[1], 1))
+    return squares.sqrt().mean().clamp(min=1e-12)
+
+
+def times(x_str: Features, factor: Tensor) -> Features:
+    """Return ``x_str`` times a number."""
+    return x_str * factor if isinstance(x_str, Tensor) else x_str._replace(val=x_str.val * factor)

@@ -61,5 +61,22 @@ class HDP(nn.Module):
         logits = self.classify(self.drop(h))  # Eq. 19
         return Representations(logits, h, h_ego, h_hm, h_ht)
 
+    def contributions(self, blocks: Sequence[Features], parts: Partition, node: int) -> dict[str, Tensor]:
+        """Return what each part adds to the logits of a node, (K,) each; with the bias they are the logits.
+
+        The classifier is linear in H^hm and H^ht, and H^hm, given the α of Eq. 15, in H^ego: the node's own
+        row of it is ``ego``, the rows of others that came along homophilous edges are ``homophilous``.
+        """
+        out = self(blocks, parts)
+        weights = list(self.classify.weight.split(out.h_ego.shape[1], 1))
+        found: dict[str, Tensor] = {}
+        if self.homophilous:
+            own = self.smp_hm.own_share(out.h_ego, parts, node) * out.h_ego[node]
+            weight = weights.pop(0)
+            found |= {"ego": weight @ own, "homophilous": weight @ (out.h_hm[node] - own)}
+        if self.heterophilous:
+            found["heterophilous"] = weights.pop(0) @ out.h_ht[node]
+        return found | {"bias": self.classify.bias}
+
     def extra_repr(self) -> str:
         return f"homophilous={self.homophilous}, heterophilous={self.heterophilous}"

@@ -110,12 +110,24 @@ def partition(
     count = torch.as_tensor(count, device=z.device)
     probability = edge_probabilities(z, edges)
     threshold, marked = mark_homophilous(probability, count)
-    entries = edges.col.shape[-1]
     if capacity is None:
+        entries = edges.col.shape[-1]
         capacity = min(2 * int(count), entries), min(2 * (edges.size - int(count)), entries)
+    return divided(edges, probability, threshold, marked, capacity, dtype)
+
+
+def divided(
+    edges: EdgeSet,
+    probability: Tensor,
+    threshold: Tensor,
+    marked: Tensor,
+    capacity: tuple[int, int],
+    dtype: torch.dtype = torch.float32,
+) -> Partition:
+    """Build A^hm of the marked edges and A^ht of the others, with room for ``capacity`` entries (Eq. 5-6)."""
     chosen = marked[edges.edge]
     taken = torch.nn.functional.pad(chosen.cumsum(-1), (1, 0))
-    left = torch.arange(entries + 1, device=taken.device) - taken
+    left = torch.arange(chosen.shape[-1] + 1, device=taken.device) - taken
     a_hm, inverse_hm = _adjacency(edges, chosen, taken, capacity[0], dtype)
     a_ht, inverse_ht = _adjacency(edges, ~chosen, left, capacity[1], dtype)
     return Partition(probability, threshold, marked, a_hm, a_ht, inverse_hm, inverse_ht)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -33,6 +35,13 @@ class SemanticMessagePassing(nn.Module):
 
     def forward(self, h: Tensor, parts: Partition) -> Tensor:
         """Propagate (N, dim) to (N, dim): H^ht from H^nb (Eq. 16), H^hm from H^ego (Eq. 17)."""
+        found = h
+        for _, found in self.layers(h, parts):  # noqa: B007
+            pass
+        return found
+
+    def layers(self, h: Tensor, parts: Partition) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield α^l, (N, 1), and H^l, (N, dim), of each layer."""
         h_0 = h
         for weigh in self.weigh:
             assert isinstance(weigh, nn.Linear)
@@ -40,4 +49,11 @@ class SemanticMessagePassing(nn.Module):
             own, theirs = weigh.weight.chunk(2, -1)  # of [H⁰ ‖ H̃], which is never built
             alpha = torch.sigmoid(F.linear(h_0, own, weigh.bias) + F.linear(h_tilde, theirs))
             h = torch.lerp(h_tilde, h_0, alpha)
-        return h
+            yield alpha, h
+
+    def own_share(self, h: Tensor, parts: Partition, node: int) -> Tensor:
+        """Return the coefficient of a node's own H⁰ in its H^l, which given all α is linear in H⁰."""
+        own = share = torch.zeros_like(h[:, :1]).index_fill(0, torch.tensor(node, device=h.device), 1)
+        for alpha, _ in self.layers(h, parts):
+            share = torch.lerp(neighbor_mean(parts.a_hm, parts.inverse_hm, share), own, alpha)
+        return share[node]

@@ -60,6 +60,8 @@ def result_of(kind: type[R], given: R | GraphClassifier) -> R:
         return given
     if isinstance(given, GraphClassifier) and kind.study in FITTED:
         check_is_fitted(given, "outcome_")
+        if given.split_ is None:
+            raise StudyError("this classifier was carried to another graph, of which no split is known")
         trials: Any = [Trial(given.split_, given.outcome_)]
         made = FITTED[kind.study](given.graph_, {given.model: trials} if kind.study in BY_MODEL else trials)
         assert isinstance(made, kind)

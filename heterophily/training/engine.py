@@ -48,6 +48,8 @@ class Progress:
     """Epochs done so far, added up over the runs."""
     best: float
     """Best validation score of any run so far; -1 before there is one."""
+    figures: Callable[[], dict[str, float]] = dict
+    """Losses and scores of the epoch, means over its runs; to call it is to wait for the device."""
 
 
 Watch = Callable[[Progress], None]
@@ -164,7 +166,14 @@ class Batch:
             last=self.last,
             run_epochs=self.run_epochs,
             best=self.best,
+            figures=self.figures,
         )
+
+    def figures(self) -> dict[str, float]:
+        """Return the losses and scores of the last epoch, means over the runs that were in training."""
+        training, figures, _ = self.history[-1]
+        rows = [row for row, i in enumerate(training) if i != GONE]
+        return dict(zip(self.names, figures[:, rows].mean(1).tolist(), strict=True))
 
     def epoch(self) -> None:
         """Train and judge one epoch, then act on the verdict; without epochs to train, judge only."""

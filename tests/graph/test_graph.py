@@ -585,3 +585,28 @@ def test_stored_zeros_are_no_edges_and_the_matrix_of_a_user_is_left_alone() -> N
 
 def test_our_errors_are_value_errors_and_our_warning_a_user_warning() -> None:
     assert issubclass(GraphError, ValueError) and issubclass(MissingClassWarning, UserWarning)
+
+
+def test_a_graph_grows_by_nodes_and_edges_and_the_old_ones_stay() -> None:
+    for x in (torch.eye(4), torch.eye(4).to_sparse_csr()):
+        graph = Graph(x, [0, 1, 0, 1], [[0, 1], [1, 2]], Split.from_indices(4, [0, 1], [2], [3]))
+        more = graph.with_nodes([[1, 2, 3, 4.0]], [[4, 0], [0, 3]])
+        assert more.num_nodes == 5 and more.y.tolist() == [0, 1, 0, 1, -1] and more.num_classes == 2
+        assert more.edge_index.tolist() == [[0, 1, 4, 0], [1, 2, 0, 3]]
+        assert more.x.layout == x.layout
+        assert more.x.to_dense().tolist() == [*torch.eye(4).tolist(), [1, 2, 3, 4]]
+        assert not any(mask[4] for _, mask in more.splits[0].parts())
+    with pytest.raises(GraphError, match="4 features"):
+        graph.with_nodes([[1.0]], [[4], [0]])
+    with pytest.raises(GraphError, match="there is no node 5"):
+        graph.with_nodes([[1, 2, 3, 4.0]], [[5], [0]])
+
+
+def test_a_subgraph_has_the_edges_between_its_nodes_in_the_order_given() -> None:
+    graph = Graph(torch.eye(4), [0, 1, 0, 1], [[0, 1, 2, 3], [1, 2, 3, 3]])
+    part = graph.subgraph([3, 2])
+    assert part.y.tolist() == [1, 0] and part.edge_index.tolist() == [[1, 0], [0, 0]]
+    assert part.x.tolist() == torch.eye(4)[[3, 2]].tolist() and part.num_classes == 2
+    for wrong in ([], [4], [1, 1]):
+        with pytest.raises(GraphError, match="nodes"):
+            graph.subgraph(wrong)
