@@ -25,6 +25,9 @@ PAIRS = (
     *(("id1", "id2"), ("node1", "node2"), ("nodeid1", "nodeid2"), ("user1", "user2"), ("txid1", "txid2")),
 )
 
+MANY = 1 << 25
+"""Beyond this many edges memory matters more than time: the two ends are read one after the other."""
+
 
 @dataclass(frozen=True)
 class End:
@@ -89,8 +92,9 @@ def read_ends(
     if unused := [name for name in table.names if name not in pair]:
         notes.append(f"{table.source}: {listed(unused)} not used")
     columns = data.columns
+    workers = 1 if len(data) > MANY else 2
     del data  # so that texts are let go as soon as they are read
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         waiting = [pool.submit(_end, columns.pop(0)) for _ in pair]
         found = []
         for name, end in zip(pair, waiting):
