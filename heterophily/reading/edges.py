@@ -27,6 +27,7 @@ PAIRS = (
 
 MANY = 1 << 25
 """Beyond this many edges memory matters more than time: the two ends are read one after the other."""
+STEP = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,9 @@ def read_ends(
     if unused := [name for name in table.names if name not in pair]:
         notes.append(f"{table.source}: {listed(unused)} not used")
     with ThreadPoolExecutor(1 if rows > MANY else 2) as pool:
-        return list(pool.map(_end, [chunks.pop(name) for name in pair]))
+        found = list(pool.map(_end, [chunks.pop(name) for name in pair]))
+    pa.default_memory_pool().release_unused()
+    return found
 
 
 def _shrunk(column: Any) -> Any:
@@ -166,8 +169,9 @@ def positions(table: Table, ends: list[End], ids: Any, nodes: Table | None) -> n
             raise _unknown(
                 table, row, values[int(end.codes[row])].as_py(), int(unknown.sum()), len(ids), nodes
             )
-        # Without a mode NumPy would make a copy to be ready for codes that do not fit.
-        np.take(place.to_numpy().astype(np.int64), end.codes, out=edge_index[side], mode="clip")
+        numbers = place.to_numpy().astype(np.int64)
+        for begin in range(0, len(end.codes), STEP):  # NumPy makes large indices of small ones, in a copy
+            edge_index[side, begin : begin + STEP] = numbers[end.codes[begin : begin + STEP]]
     return edge_index
 
 
