@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import matplotlib.image
+import pandas as pd
 import pytest
 
 from heterophily import audit, diagnose
@@ -139,3 +140,38 @@ def test_many_classes_and_classes_without_edges_can_be_drawn(ask: Ask) -> None:
     figure = diagnosis_figure(diagnose(Graph(graph.x, y, graph.edge_index, graph.splits, 3), resamples=0))
     (axes, _) = figure.axes
     assert len(axes.texts) == 6  # the third class has no row
+
+
+def own_files(folder: Path) -> list[str]:
+    """Files of a heterophilous graph, some of its labels missing, and the options that name them."""
+    graph = synthetic(120, num_classes=3, num_features=4, average_degree=6, homophily=0.1, splits=0)
+    pd.DataFrame(graph.edge_index.T.numpy(), columns=["from", "to"]).to_csv(folder / "e.csv", index=False)
+    table = pd.DataFrame(graph.x.numpy()).add_prefix("x")
+    table.insert(0, "account", range(120))
+    table["kind"] = [f"k{label}" if i % 5 else None for i, label in enumerate(graph.y.tolist())]
+    table.to_csv(folder / "n.csv", index=False)
+    return ["--edges", str(folder / "e.csv"), "--nodes", str(folder / "n.csv"), "--label", "kind"]
+
+
+def test_files_of_ones_own_are_audited_and_diagnosed(ask: Ask, tmp_path: Path) -> None:
+    files = own_files(tmp_path)
+    found = json.loads(ask("audit", *files, "--json").out)
+    assert (found["facts"]["nodes"], found["facts"]["unlabelled"]) == (120, 24)
+    answer = ask("diagnose", *files)
+    assert answer.code == 0 and "the labels of its 96 training nodes only" in " ".join(answer.out.split())
+    assert f"heterophily fit {' '.join(files)} --model" in " ".join(answer.out.split())
+    assert "labels from `kind`: 3 classes" in answer.err
+
+
+@pytest.mark.parametrize("command", ["audit", "diagnose"])
+@pytest.mark.parametrize("words", [[], ["texas", "--edges", "e.csv"]])
+def test_a_graph_is_named_or_its_files_are_and_not_both(ask: Ask, command: str, words: list[str]) -> None:
+    answer = ask(command, *words)
+    assert (
+        answer.code == 2 and "name a dataset, such as texas, or files of your own: --edges FILE" in answer.err
+    )
+
+
+def test_a_mistake_in_files_speaks_of_options(ask: Ask, tmp_path: Path) -> None:
+    answer = ask("audit", *own_files(tmp_path)[:-1], "knd")
+    assert answer.code == 2 and "kind" in answer.err and "Traceback" not in answer.err

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import re
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +13,19 @@ from rich.console import Console
 from rich.text import Text
 
 from heterophily.cli.app import Mistake, app, say
+from heterophily.cli.files import (
+    Delimiter,
+    Edges,
+    Features,
+    Header,
+    Id,
+    Label,
+    Nodes,
+    Source,
+    Target,
+    as_options,
+    in_options,
+)
 from heterophily.cli.options import AsJson, Device, ModelName, Seed, Settings, pairs, seconds_of
 
 if TYPE_CHECKING:
@@ -24,31 +35,6 @@ if TYPE_CHECKING:
     from heterophily.graph import Graph
     from heterophily.training.engine import Progress
 
-Edges = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Edge list: CSV, TSV, JSON Lines or Parquet, also .gz; or a graph: .npz, .pt, .graphml, .gml.",
-    ),
-]
-Nodes = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Node table: ids, labels, columns that become features.")
-]
-Features = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="More columns of the nodes; also JSON with a list of feature ids for each node."
-    ),
-]
-Id = Annotated[str | None, typer.Option("--id", metavar="COL", help="The column of ids; else it is found.")]
-Source = Annotated[str | None, typer.Option(metavar="COL", help="Where an edge starts; else it is found.")]
-Target = Annotated[str | None, typer.Option(metavar="COL", help="Where an edge ends; else it is found.")]
-Delimiter = Annotated[
-    str | None, typer.Option(metavar="CHAR", help="What separates columns; else it is found.")
-]
-Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether text files have one; else it is found.")
-]
 ModelFolder = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `heterophily fit` wrote.")]
 Other = Annotated[
     bool,
@@ -64,9 +50,7 @@ def fit(
     out: Annotated[Path, typer.Option(metavar="DIR", help="The model folder to write.")],
     nodes: Nodes = None,
     features: Features = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="COL", help="The column of classes, empty where unknown.")
-    ] = None,
+    label: Label = None,
     id_column: Id = None,
     source: Source = None,
     target: Target = None,
@@ -278,26 +262,6 @@ def explain(
         print(to_text(found.to_json()), end="")
     else:
         Console().print(own.explanation(found))
-
-
-def as_options(words: str) -> str:
-    """Say what a reader says of its arguments, id=..., of the options they come from, --id."""
-    words = re.sub(r"columns=\{\.\.\.: '(\w+)'\}", r"--column COL=\1", words)
-    for argument, option in (("header=True", "--header"), ("header=False", "--no-header")):
-        words = words.replace(argument, option)
-    words = re.sub(r"\bcolumns(=|:(?= `))", "--column", words)
-    return re.sub(r"\b(id|label|source|target|split|drop|delimiter)=(\.\.\.)?(?=[\s,;)]|$)", r"--\1", words)
-
-
-@contextmanager
-def in_options() -> Iterator[None]:
-    """Let a mistake in a file speak of options."""
-    from heterophily.reading import ReadingError
-
-    try:
-        yield
-    except ReadingError as error:
-        raise Mistake(as_options(str(error))) from None
 
 
 def _later(

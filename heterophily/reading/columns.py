@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ LEVELS = 100
 ITEMS = 1 << 16
 """The most different items in a column of lists; the rarest are left out."""
 
-Features = np.ndarray | scipy.sparse.csr_array
+Features: TypeAlias = "np.ndarray[Any, Any] | scipy.sparse.csr_array"
 Tell = Callable[[str], None]
 
 

@@ -18,6 +18,8 @@ from heterophily.reading.mistakes import ReadingError, listed
 from heterophily.reading.tables import Table, open_table
 
 FORMAT = 1
+MANY = 6
+"""Columns of a kind from which on one line tells of all."""
 WIDE = 256
 """From this many features on, mostly of levels and items, the matrix is sparse."""
 
@@ -150,12 +152,21 @@ class Encoding:
             raise ReadingError(f"the stored encoding is damaged ({type(error).__name__}: {error})") from None
 
     def describe(self) -> list[str]:
-        """One line per column, used or dropped."""
+        """One line per column, used or dropped; one for many of a kind."""
+        facts = [
+            (column.name, f"{column.kind}, {(width := len(column.features)):,} feature{'s' * (width != 1)}")
+            for column in self.columns
+        ] + [(name, f"dropped, {why}") for name, why in self.dropped]
+        alike: dict[str, list[str]] = {}
+        for name, fact in facts:
+            alike.setdefault(fact, []).append(name)
         lines = []
-        for column in self.columns:
-            width = len(column.features)
-            lines.append(f"column `{column.name}`: {column.kind}, {width:,} feature{'s' * (width != 1)}")
-        return lines + [f"column `{name}`: dropped, {why}" for name, why in self.dropped]
+        for fact, names in alike.items():
+            if len(names) < MANY:
+                lines += [f"column `{name}`: {fact}" for name in names]
+            else:
+                lines.append(f"{len(names):,} columns, `{names[0]}` to `{names[-1]}`, each: {fact}")
+        return lines
 
 
 def fit_classes(table: Table, column: Any, name: str) -> tuple[str, ...]:

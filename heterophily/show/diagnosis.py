@@ -37,8 +37,10 @@ RULE = (
 )
 
 
-def diagnosis_words(found: Diagnosis, graph_options: Mapping[str, str] | None = None) -> Group:
-    """Return the whole diagnosis for the terminal; ``graph_options`` are those of the command."""
+def diagnosis_words(
+    found: Diagnosis, graph_options: Mapping[str, str] | None = None, files: str = ""
+) -> Group:
+    """Return the whole diagnosis for the terminal; options and files are those of the command."""
     head = (
         f"{found.name}, split {found.split}: seen with the labels of its {found.train:,} training nodes only "
         f"(of {found.nodes:,} nodes). No other label was read."
@@ -53,7 +55,7 @@ def diagnosis_words(found: Diagnosis, graph_options: Mapping[str, str] | None = 
         Text(f"\n{neighbor_words(found)}"),
         probes_table(found),
         Text(advice_words(found), "bold"),
-        Text(f"{settings_words(found, graph_options or {})}\n"),
+        Text(f"{settings_words(found, graph_options or {}, files)}\n"),
         Text(RULE, "dim"),
     )
 
@@ -128,10 +130,12 @@ def advice_words(found: Diagnosis) -> str:
     return said
 
 
-def settings_words(found: Diagnosis, graph_options: Mapping[str, str]) -> str:
+def settings_words(found: Diagnosis, graph_options: Mapping[str, str], files: str = "") -> str:
     """Say how to train what is advised, and how to go on."""
     name = found.name + "".join(f" --graph {key}={text}" for key, text in graph_options.items())
     options = "".join(f" --set {key}={value_words(value)}" for key, value in found.settings.items())
+    if files:
+        return f"heterophily fit {files} --model {found.advice}{options} --out MODEL"
     return (
         f"heterophily train {name} --model {found.advice}{options} --split all\n"
         f"heterophily tune {name} --model {found.advice}"
