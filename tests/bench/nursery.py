@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Sequence
@@ -33,6 +34,9 @@ WRITES = [
     "heterophily.bench.journal.Journal.append_logs",
 ]
 """All that changes a storage."""
+
+WRITING = threading.RLock()
+"""Held by the thread of a worker that writes to a journal."""
 
 
 class Nursery:
@@ -93,16 +97,20 @@ def at_nth_call(paths: Sequence[str], n: int, when: str, sign: signal.Signals) -
     """Send this process a signal at the n-th call of any of some functions, before it or after."""
     calls = 0
 
+    def stop() -> None:
+        with WRITING:  # a process that is frozen while its other thread writes would keep the file locked
+            os.kill(os.getpid(), sign)
+
     def wrapped(function: Any) -> Any:
         def called(*args: Any, **more: Any) -> Any:
             nonlocal calls
             calls += 1
             here = calls == n
             if here and when == "before":
-                os.kill(os.getpid(), sign)
+                stop()
             found = function(*args, **more)
             if here and when == "after":
-                os.kill(os.getpid(), sign)
+                stop()
             return found
 
         return called
@@ -129,9 +137,17 @@ def resolve(path: str) -> tuple[Any, str]:
 def work(arguments: dict[str, Any], step: dict[str, Any]) -> None:
     """Be a worker."""
     from heterophily.bench import storage, tuning
+    from heterophily.bench.journal import Journal
     from heterophily.config import Choice
     from tests.tiny import tiny_graph
 
+    write = Journal.append_logs
+
+    def in_turn(journal: Journal, logs: list[dict[str, Any]]) -> None:
+        with WRITING:
+            write(journal, logs)
+
+    Journal.append_logs = in_turn  # type: ignore[method-assign]
     if home := step.get("home"):
         storage._home = lambda: home
     storage.BEAT, storage.GRACE = step.get("beat", 10.0), step.get("grace", 90.0)
