@@ -26,6 +26,7 @@ from heterophily.bench.results import to_text
 from heterophily.reading import read
 
 GIB = 1 << 30
+CASES = ("parquet numbers", "parquet names", "csv edges", "csv edges short", "csv edges names", "csv nodes")
 
 
 def node_table(count: int, names: bool, width: int = 4) -> pa.Table:
@@ -75,6 +76,9 @@ def write(case: str, folder: Path) -> None:
     elif case == "csv edges":
         write_csv(folder / "edges.csv", edge_table(10**6, 10**6, False))
         pa.csv.write_csv(node_table(10**6, False), folder / "nodes.csv")
+    elif case == "csv edges short":
+        write_csv(folder / "edges.csv", edge_table(10**3, 10**6, False))
+        pa.csv.write_csv(node_table(10**3, False), folder / "nodes.csv")
     elif case == "csv edges names":
         write_csv(folder / "edges.csv", edge_table(10**6, 10**6, True))
         pa.csv.write_csv(node_table(10**6, True), folder / "nodes.csv")
@@ -113,7 +117,7 @@ def main() -> None:
         measure(args.folder)
         return
     rows = []
-    for case in ("parquet numbers", "parquet names", "csv edges", "csv edges names", "csv nodes"):
+    for case in CASES:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, __file__, "--folder", folder]
             # Not here: a process starts with the peak of the one that starts it.

@@ -25,6 +25,10 @@ PAIRS = (
     *(("id1", "id2"), ("node1", "node2"), ("nodeid1", "nodeid2"), ("user1", "user2"), ("txid1", "txid2")),
 )
 
+MANY = 1 << 25
+"""Beyond this many edges memory matters more than time: the two ends are read one after the other."""
+STEP = 1 << 22
+
 
 @dataclass(frozen=True)
 class End:
@@ -84,35 +88,61 @@ def read_ends(
             "them with source= and target="
             + (f", or swap the files: {nodes.source} looks like the edges" if swapped and nodes else "")
         )
-    data = table.load(pair)
-    notes.append(f"{table.note(len(data))}; edges from `{pair[0]}` to `{pair[1]}`")
+    chunks: dict[str, list[Any]] = {name: [] for name in pair}
+    rows = 0
+    for block in table.blocks(pair):
+        for name in pair:
+            with table.reading(name):
+                try:
+                    chunks[name].append(_shrunk(block.column(name)))
+                except CellError as error:
+                    raise CellError(rows + error.row, str(error)) from None
+        rows += len(block)
+    notes.append(f"{table.note(rows)}; edges from `{pair[0]}` to `{pair[1]}`")
     if unused := [name for name in table.names if name not in pair]:
         notes.append(f"{table.source}: {listed(unused)} not used")
-    columns = data.columns
-    del data  # so that texts are let go as soon as they are read
-    with ThreadPoolExecutor(2) as pool:
-        waiting = [pool.submit(_end, columns.pop(0)) for _ in pair]
-        found = []
-        for name, end in zip(pair, waiting):
-            with table.reading(name):
-                found.append(end.result())
+    with ThreadPoolExecutor(1 if rows > MANY else 2) as pool:
+        found = list(pool.map(_end, [chunks.pop(name) for name in pair]))
+    pa.default_memory_pool().release_unused()
     return found
 
 
-def _end(column: Any) -> End:
-    """Texts are put together before they are read, numbers after: each is quicker so."""
+def _shrunk(column: Any) -> Any:
+    """Ids of some edges as int64, or as texts of which each different one is kept once."""
     column = cells.flat(column)
     if column.null_count:
         raise CellError(pc.index(pc.is_null(column), True).as_py(), "the id is missing")
     if not cells.is_text(column) or cells.starts_whole(column):
-        coded = joined(cells.ids(column).dictionary_encode().unify_dictionaries())
-        return End(coded.dictionary, coded.indices.to_numpy())
+        ids = joined(cells.ids(column))
+        return ids if pa.types.is_integer(ids.type) else ids.dictionary_encode()
     coded = joined(column.dictionary_encode().unify_dictionaries())
-    codes = coded.indices.to_numpy()
     try:
-        return End(joined(cells.ids(coded.dictionary)), codes)
+        values = cells.ids(coded.dictionary)
     except CellError as error:
-        raise CellError(int((codes == error.row).argmax()), str(error)) from None
+        row = pc.index(coded.indices, pa.scalar(error.row, coded.indices.type)).as_py()
+        raise CellError(row, str(error)) from None
+    if pa.types.is_integer(values.type):
+        return values.take(coded.indices)
+    return pa.DictionaryArray.from_arrays(coded.indices, values)
+
+
+def _end(chunks: list[Any]) -> End:
+    """All ids of one end, the different ones and which of them each edge has."""
+    if all(pa.types.is_integer(chunk.type) for chunk in chunks):
+        coded = pa.chunked_array(chunks).dictionary_encode()
+    else:
+        coded = pa.chunked_array([_texts(chunk) for chunk in chunks])
+    chunks.clear()
+    coded = joined(coded.unify_dictionaries())
+    return End(coded.dictionary, coded.indices.to_numpy())
+
+
+def _texts(chunk: Any) -> Any:
+    """Ids as texts, each different one once."""
+    if pa.types.is_dictionary(chunk.type):
+        return chunk
+    coded = chunk.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(coded.indices, coded.dictionary.cast(pa.string()))
 
 
 def alike(*arrays: Any) -> list[Any]:
@@ -139,8 +169,9 @@ def positions(table: Table, ends: list[End], ids: Any, nodes: Table | None) -> n
             raise _unknown(
                 table, row, values[int(end.codes[row])].as_py(), int(unknown.sum()), len(ids), nodes
             )
-        # Without a mode NumPy would make a copy to be ready for codes that do not fit.
-        np.take(place.to_numpy().astype(np.int64), end.codes, out=edge_index[side], mode="clip")
+        numbers = place.to_numpy().astype(np.int64)
+        for begin in range(0, len(end.codes), STEP):  # NumPy makes large indices of small ones, in a copy
+            edge_index[side, begin : begin + STEP] = numbers[end.codes[begin : begin + STEP]]
     return edge_index
 
 

@@ -137,8 +137,8 @@ def _pt(path: Path) -> dict[str, Any]:
         found = content.to_dict() if isinstance(content, Data) else content
     except Exception as error:  # torch raises whatever a damaged file makes it stumble over
         raise ReadingError(
-            f"{path.name} cannot be loaded as tensors alone ({reason(error)}); save a PyG Data or a dict of tensors "
-            "with torch.save"
+            f"{path.name} cannot be loaded as tensors alone ({reason(error)}); save a PyG Data or a dict of "
+            "tensors with torch.save"
         ) from None
     if not isinstance(found, dict):
         raise ReadingError(

@@ -38,6 +38,12 @@ class Table:
     """The columns of these names; None: all."""
     place: Callable[[int, str], str]
     """Where a row, counted from 0, of a column is: ``nodes.csv line 17``."""
+    stream: Callable[[Sequence[str]], Iterator[pa.Table]] | None = None
+    """The columns of these names block by block, where that is of use."""
+
+    def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """The columns of these names, in one block or more."""
+        return self.stream(names) if self.stream else iter([self.load(names)])
 
     def note(self, rows: int) -> str:
         """What was read, in words."""
@@ -159,6 +165,7 @@ def _from_file(
         str(form),
         partial(textfile.parse, path, form),
         lambda row, column: f"{path.name} line {textfile.line_of(path, form, row)}",
+        partial(textfile.blocks, path, form),
     )
 
 

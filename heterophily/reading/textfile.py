@@ -13,7 +13,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Container, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -27,6 +27,7 @@ DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "spa
 SAMPLE = 1 << 18  # bytes
 ROWS = 500
 BLOCK = 1 << 24  # bytes: the longest row
+LARGE = 1 << 26  # bytes: an edge list beyond is read block by block
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf)?\s*", re.IGNORECASE)
 WORDS = {
     *(
@@ -281,8 +282,45 @@ def parse(path: Path, form: Form, columns: Sequence[str] | None = None) -> pa.Ta
     """The columns of a file as text."""
     wanted = list(form.names if columns is None else columns)
     quoted = _has_quotes(path)
-    read = [*wanted, form.names[-1]] if quoted and form.names[-1] not in wanted else wanted
-    options: dict[str, Any] = {
+    try:
+        with _opened(path) as stream:
+            table = pa.csv.read_csv(stream, **_options(form, wanted, quoted))
+    except (pa.ArrowException, OSError) as error:
+        raise _explained(path, form, error) from None
+    last = table.column(form.names[-1])[-1].as_py() if quoted and len(table) else ""
+    _check_end(path, form, len(table), quoted, last)
+    return table.select(wanted)
+
+
+def blocks(path: Path, form: Form, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """The same, and for a large file block by block: all its text would need much memory at once."""
+    if path.stat().st_size <= LARGE:
+        yield parse(path, form, columns)
+        return
+    quoted, rows, last = _has_quotes(path), 0, ""
+    try:
+        with _opened(path) as stream, pa.csv.open_csv(stream, **_options(form, columns, quoted)) as reader:
+            for block in reader:
+                if len(block):
+                    rows += len(block)
+                    last = block.column(form.names[-1])[-1].as_py() if quoted else ""
+                    yield pa.Table.from_batches([block]).select(list(columns))
+    except (pa.ArrowException, OSError) as error:
+        raise _explained(path, form, error) from None
+    _check_end(path, form, rows, quoted, last)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    with closing(pa.OSFile(str(path))) as raw:
+        yield pa.CompressedInputStream(raw, "gzip") if is_gzip(path) else raw
+
+
+def _options(form: Form, columns: Sequence[str], quoted: bool) -> dict[str, Any]:
+    """How Arrow is to read: strictly, texts only; with the last column where quotes are to be checked."""
+    last = form.names[-1]
+    read = [*columns, last] if quoted and last not in columns else list(columns)
+    return {
         "read_options": pa.csv.ReadOptions(
             column_names=list(form.names), skip_rows=form.skip, block_size=BLOCK
         ),
@@ -293,18 +331,14 @@ def parse(path: Path, form: Form, columns: Sequence[str] | None = None) -> pa.Ta
             column_types=dict.fromkeys(form.names, pa.string()), include_columns=read
         ),
     }
-    try:
-        with closing(pa.OSFile(str(path))) as raw:
-            stream = pa.CompressedInputStream(raw, "gzip") if is_gzip(path) else raw
-            table = pa.csv.read_csv(stream, **options)
-    except (pa.ArrowException, OSError) as error:
-        raise _explained(path, form, error) from None
-    if not len(table):
+
+
+def _check_end(path: Path, form: Form, rows: int, quoted: bool, last: str) -> None:
+    if not rows:
         raise ReadingError(f"{path.name} has a header but no row; check that it was written to the end")
-    if quoted and _ends_in_quotes(path, form, table.column(form.names[-1])[-1].as_py()):
-        line = line_of(path, form, len(table) - 1)
+    if quoted and _ends_in_quotes(path, form, last):
+        line = line_of(path, form, rows - 1)
         raise ReadingError(f"{path.name} line {line}: a quote opens and is never closed; close or remove it")
-    return table.select(wanted)
 
 
 def _has_quotes(path: Path) -> bool:

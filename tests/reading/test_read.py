@@ -16,7 +16,7 @@ import scipy.sparse
 import torch
 
 from heterophily.graph import synthetic
-from heterophily.reading import ReadingError, read
+from heterophily.reading import ReadingError, read, textfile
 
 EDGES = pd.DataFrame({"source": ["a", "b", "c", "a"], "target": ["b", "c", "d", "d"]})
 NODES = pd.DataFrame(
@@ -107,6 +107,33 @@ def test_a_commented_edge_list_without_nodes_is_a_graph_of_its_ends(write: Write
     assert list(reading.ids) == [4, 11, 30] and reading.graph.num_features == 0
     assert reading.graph.edge_index.tolist() == [[2, 0], [0, 1]]
     assert "1 comment line skipped" in reading.notes[0] and "FromNodeId" in reading.notes[0]
+
+
+@pytest.mark.parametrize("late", ["12", "x", " 7", "007"])
+def test_a_large_edge_list_is_read_block_by_block_as_a_small_one(
+    late: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(str(i % 50), str(i * 7 % 50)) for i in range(999)] + [(late, "3")]
+    edges = write("e.csv", "source,target,w\n" + "".join(f'{u},{v},"{u}"\n' for u, v in pairs))
+    small = read(edges)
+    monkeypatch.setattr(textfile, "LARGE", 0)
+    monkeypatch.setattr(textfile, "BLOCK", 200)
+    large = read(edges)
+    assert list(large.ids) == list(small.ids) and torch.equal(large.graph.edge_index, small.graph.edge_index)
+    found = large.ids.astype(str).to_numpy()[large.graph.edge_index.numpy()].T
+    assert found.tolist() == [[u.strip(), v] for u, v in pairs]
+    write("e.csv", edges.read_text() + "4,,5\n")
+    with pytest.raises(ReadingError, match="e.csv line 1002 column `target`: the id is missing"):
+        read(edges)
+    write("e.csv", "source,target\n" + "1,2\n" * 500 + "1,2,3\n")
+    with pytest.raises(ReadingError, match="e.csv line 502: 3 fields"):
+        read(edges)
+    write("e.csv", "source,target\n" + "1,2\n" * 500 + '1,"2')
+    with pytest.raises(ReadingError, match="e.csv line 502: a quote opens and is never closed"):
+        read(edges)
+    write("e.csv", "source,target\n")
+    with pytest.raises(ReadingError, match="e.csv has a header but no row"):
+        read(edges)
 
 
 def test_both_ends_may_have_one_name_and_vectors_commas(write: Write) -> None:
