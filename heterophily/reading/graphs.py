@@ -129,6 +129,8 @@ def _pt(path: Path) -> dict[str, Any]:
     from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
 
     safe = [Data, DataEdgeAttr, DataTensorAttr, EdgeStorage, GlobalStorage, NodeStorage]
+    known = torch.serialization.get_safe_globals()  # these stay so afterwards, the others do not
+    safe = [kind for kind in safe if kind not in known]
     try:
         with torch.serialization.safe_globals(safe):
             content = torch.load(path, map_location="cpu", weights_only=True)
