@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Self, TypeAlias
@@ -24,20 +25,20 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(ABC):
     """One column of a table and the features made of it."""
 
     name: str
     kind: ClassVar[str]
 
     @property
+    @abstractmethod
     def features(self) -> tuple[str, ...]:
         """The name of each feature."""
-        raise NotImplementedError
 
+    @abstractmethod
     def encode(self, column: Any, tell: Tell) -> Features:
         """Features (N, width), float32; what is unusual about the cells is told."""
-        raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
         """Everything stored, fit for JSON."""
@@ -204,6 +205,9 @@ class Matrix(Column):
     @property
     def features(self) -> tuple[str, ...]:
         return tuple(f"{self.name}[{i}]" for i in range(self.width))
+
+    def encode(self, column: Any, tell: Tell) -> Features:
+        raise CellError(0, "these features come with a graph file, not as a column of a table")
 
 
 KINDS: dict[str, type[Column]] = {
