@@ -144,7 +144,13 @@ def test_what_is_imported_is_declared() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = [*project["dependencies"], *project["optional-dependencies"]["networkx"]]
     known = {re.split(r"[^\w-]", line)[0].lower().replace("-", "_") for line in declared}
-    known |= {"sklearn", PACKAGE.name, "__future__", *sys.stdlib_module_names}
+    known |= {
+        "sklearn",
+        "triton",
+        PACKAGE.name,
+        "__future__",
+        *sys.stdlib_module_names,
+    }  # torch brings Triton
     for file in files(PACKAGE):
         for line, name in imports(file, PACKAGE):
             where = f"{file.relative_to(PACKAGE.parent)} line {line}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Timer
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import NamedTuple, Self
 
 from rich.console import Console
@@ -38,7 +40,8 @@ class Follow:
     """Watches ``runs`` runs: called after each epoch, it shows how far they are.
 
     The engine trains the first stage of all runs, then the next, in one batch or in several; a batch is
-    over when no run of it is alive.
+    over when no run of it is alive. Ctrl-C ends it after the epoch, where no lock of the live line is held
+    that would be waited for ever after; a second one ends it at once.
     """
 
     def __init__(self, console: Console, title: str, runs: int = 1):
@@ -47,6 +50,7 @@ class Follow:
         self.run_epochs = 0
         """Of all stages, in batches that are over."""
         self.live: Progress | None = None
+        self.stopped = False
         self._begin("")
 
     def expect(self, runs: int) -> None:
@@ -62,6 +66,8 @@ class Follow:
         self.next_drawing = 0.0
 
     def __enter__(self) -> Self:
+        if self.hears:
+            self.heard_before = signal.signal(signal.SIGINT, self._hear)
         if self.console.is_terminal:
             bar = (SpinnerColumn(), BarColumn(8)) if self.console.width >= 100 else ()
             self.live = live_line(self.console, *bar)
@@ -74,9 +80,23 @@ class Follow:
     ) -> None:
         if self.live is not None:
             self.live.stop()
+        if self.hears:
+            signal.signal(signal.SIGINT, self.heard_before)
+
+    @property
+    def hears(self) -> bool:
+        """Whether signals come here: they go to the main thread alone."""
+        return threading.current_thread() is threading.main_thread()
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        if self.stopped:
+            raise KeyboardInterrupt
+        self.stopped = True
 
     def __call__(self, epoch: Epoch) -> None:
         """Take note of an epoch."""
+        if self.stopped:
+            raise KeyboardInterrupt
         if epoch.stage != self.stage or self.finished >= self.runs:
             self._begin(epoch.stage)
         now, before = time.perf_counter(), self.before

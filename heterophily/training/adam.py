@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import cache
 
 import torch
 from torch import Tensor
 
+FusedStep = Callable[..., None]
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
 
@@ -36,6 +38,9 @@ class Adam:
         self.steps += 1
         rate = self.learning_rate / (1 - BETA_1**self.steps)
         root = (1 - BETA_2**self.steps).sqrt()
+        if (fused := fused_step(self.steps.device)) is not None:
+            self._fused(fused, params, grads, EPSILON / rate, 1 / (rate * root))
+            return
         for name, p in params.items():
             g, m, v = grads[name].contiguous(), self.mean[name], self.square[name]
             if self.decays and name not in self.spared:
@@ -50,11 +55,39 @@ class Adam:
             torch.addcmul(_like(EPSILON / rate, p), denominator, _like(1 / (rate * root), p), out=denominator)
             p.addcdiv_(m, denominator, value=-1)
 
+    def _fused(
+        self,
+        step: FusedStep,
+        params: dict[str, Tensor],
+        grads: dict[str, Tensor],
+        floor: Tensor,
+        slope: Tensor,
+    ) -> None:
+        decay = 1 - self.learning_rate * self.weight_decay if self.decoupled else self.weight_decay
+        dtype = next(iter(params.values())).dtype
+        decay, floor, slope = (value.to(dtype) for value in (decay, floor, slope))
+        for name, p in params.items():
+            g, m, v = grads[name].contiguous(), self.mean[name], self.square[name]
+            decays = self.decays and name not in self.spared
+            step(p, g, m, v, decay if decays else None, floor, slope, (BETA_1, BETA_2), self.decoupled)
+
     def keep(self, rows: Tensor) -> None:
         """Go on with some of the runs."""
         self.learning_rate, self.weight_decay = self.learning_rate[rows], self.weight_decay[rows]
         self.mean = {name: m[rows] for name, m in self.mean.items()}
         self.square = {name: v[rows] for name, v in self.square.items()}
+
+
+@cache
+def fused_step(device: torch.device) -> FusedStep | None:
+    """Return the step that takes one pass over memory, where there is a GPU that can have it."""
+    if device.type != "cuda":
+        return None
+    try:
+        from heterophily.training import fused_adam
+    except ImportError:  # torch comes with Triton on Linux only
+        return None
+    return fused_adam.fused_step if fused_adam.works(device) else None
 
 
 def _like(values: Tensor, p: Tensor) -> Tensor:

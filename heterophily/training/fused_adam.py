@@ -1,0 +1,69 @@
+"""A step of Adam as one pass over memory, for a GPU on which Triton runs.
+
+Written as tensor operations (``adam.py``) a step reads and writes each parameter, gradient and moment some
+twenty times over, which is most of the traffic of small models. Here it is read and written once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+BLOCK = 1024
+PLAIN, COUPLED, DECOUPLED = 0, 1, 2
+
+
+@triton.jit
+def _kernel(  # type: ignore[no-untyped-def]
+    p_at, g_at, m_at, v_at, decay_at, floor_at, slope_at, size,
+    beta_1: tl.constexpr, beta_2: tl.constexpr, kind: tl.constexpr, block: tl.constexpr,
+):  # fmt: skip
+    run = tl.program_id(1).to(tl.int64)
+    column = tl.program_id(0) * block + tl.arange(0, block)
+    inside = column < size
+    at = run * size + column
+    p = tl.load(p_at + at, inside)
+    g = tl.load(g_at + at, inside)
+    m = tl.load(m_at + at, inside)
+    v = tl.load(v_at + at, inside)
+    if kind == 1:
+        g += p * tl.load(decay_at + run)
+    if kind == 2:
+        p *= tl.load(decay_at + run)
+    m += (g - m) * (1 - beta_1)
+    v = v * beta_2 + g * g * (1 - beta_2)
+    p -= m / (tl.load(floor_at + run) + tl.sqrt(v) * tl.load(slope_at + run))
+    tl.store(p_at + at, p, inside)
+    tl.store(m_at + at, m, inside)
+    tl.store(v_at + at, v, inside)
+
+
+def fused_step(
+    p: Tensor, g: Tensor, m: Tensor, v: Tensor, decay: Tensor | None, floor: Tensor, slope: Tensor,
+    betas: tuple[float, float], decoupled: bool,
+) -> None:  # fmt: skip
+    """Move the stacked parameter ``p`` (R, ...) and its moments in place.
+
+    ``decay`` of each run is what p is multiplied by (``decoupled``) or what of it is added to the gradient;
+    then p loses m / (floor + slope sqrt(v)).
+    """
+    size = p[0].numel()
+    kind = PLAIN if decay is None else DECOUPLED if decoupled else COUPLED
+    grid = (triton.cdiv(size, BLOCK), len(p))
+    _kernel[grid](p, g, m, v, floor if decay is None else decay, floor, slope, size, *betas, kind, BLOCK)
+
+
+@cache
+def works(device: torch.device) -> bool:
+    """Whether Triton can compile here; it needs a C compiler on the machine."""
+    p, g, m, v = torch.ones(4, 1, 1, device=device)
+    run = torch.ones(1, device=device)
+    try:
+        fused_step(p, g, m, v, run, run, run, (0.9, 0.999), False)
+    except Exception:  # of many kinds: no compiler, no driver, no room
+        return False
+    return True
