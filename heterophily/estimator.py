@@ -20,12 +20,12 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from torch_geometric.data.data import BaseData
 
 from heterophily import folder as folders
 from heterophily.config import Config, ConfigError, meanings, types
 from heterophily.fitted import ACCOUNT, Fitted, Origin, seed_of
 from heterophily.graph import Graph, Split
+from heterophily.graph.convert import is_of_pyg
 from heterophily.graph.graph import GraphError
 from heterophily.hdp import HDPConfig
 from heterophily.models import MODELS, Model, find_model
@@ -135,7 +135,7 @@ class GraphClassifier(Fitted, ClassifierMixin, BaseEstimator):
         ids = encoding = None
         if isinstance(graph, Reading):
             ids, encoding, graph = graph.ids.tolist(), graph.encoding.to_json(), graph.graph
-        graph = Graph.from_pyg(graph) if isinstance(graph, BaseData) else graph
+        graph = Graph.from_pyg(graph) if is_of_pyg(graph) else graph
         if isinstance(graph, Graph):
             if y is not None or edge_index is not None:
                 raise TypeError(
@@ -204,7 +204,7 @@ class GraphClassifier(Fitted, ClassifierMixin, BaseEstimator):
         if y is not None:
             return self._accuracy(graph, y, split)
         graph = self.graph_ if graph is None else graph
-        graph = Graph.from_pyg(graph) if isinstance(graph, BaseData) else graph
+        graph = Graph.from_pyg(graph) if is_of_pyg(graph) else graph
         if not isinstance(graph, Graph):
             raise GraphError(
                 "score takes a graph and a split, score(graph, split=0), or nodes and labels, score(nodes, y)"

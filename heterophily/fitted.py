@@ -15,13 +15,13 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
-from torch_geometric.data.data import BaseData
 
 from heterophily import folder as folders
 from heterophily.config import Config, ConfigError
 from heterophily.explain import Explanation, explain
 from heterophily.export import node_program
 from heterophily.graph import Graph, Split
+from heterophily.graph.convert import is_of_pyg
 from heterophily.graph.graph import GraphError
 from heterophily.models import MODELS
 from heterophily.outcomes import prediction_table, probabilities
@@ -107,7 +107,7 @@ class Fitted:
         names of its nodes, if they have some.
         """
         self._check_trained()
-        graph = Graph.from_pyg(graph) if isinstance(graph, BaseData) else graph
+        graph = Graph.from_pyg(graph) if is_of_pyg(graph) else graph
         if graph.num_features != self.n_features_in_:
             raise GraphError(
                 f"the graph has {graph.num_features} features, the model was fitted with "

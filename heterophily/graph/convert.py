@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from heterophily.graph.graph import Graph
 
 MASKS = dict(zip(PARTS, ("train_mask", "val_mask", "test_mask")))
+
+
+def is_of_pyg(given: object) -> bool:
+    """Whether this is one of PyG's graphs; where PyG was not imported nothing is."""
+    pyg = sys.modules.get("torch_geometric.data.data")
+    return pyg is not None and isinstance(given, pyg.BaseData)
 
 
 def from_pyg(data: Data) -> dict[str, Any]:

@@ -12,21 +12,16 @@ import http.client
 import os
 import socket
 import tempfile
-import time
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import aiohttp
-import numpy as np
 import platformdirs
 import torch
-import torch_geometric
 from torch import Tensor
-from torch_geometric import datasets as pyg
-from torch_geometric.data import Data, InMemoryDataset, download_url
 
 from heterophily.graph.graph import Graph, GraphError, Split, random_splits
 from heterophily.graph.synthetic import synthetic
@@ -135,8 +130,23 @@ DATASETS = {facts.name: facts for facts in (
 )}
 # fmt: on
 
-SLOW = 1.0
-"""Seconds of reading above which the result is kept in the cache folder: Chameleon and Squirrel are text."""
+GEOM = ["out1_node_feature_label.txt", "out1_graph_edges.txt"]
+SPLITS = [f"{{low}}_split_0.6_0.2_{i}.npz" for i in range(10)]
+RAW = {
+    "WebKB": ("{key}/raw", [*GEOM, *SPLITS]),
+    "WikipediaNetwork": ("{key}/geom_gcn/raw", [*GEOM, *SPLITS]),
+    "Actor": ("raw", [*GEOM, *(name.replace("{low}", "film") for name in SPLITS)]),
+    "Planetoid": (
+        "{key}/geom-gcn/raw",
+        [f"ind.{{low}}.{part}" for part in ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")]
+        + SPLITS,
+    ),
+    HETERO: ("{low}/raw", ["{low}.npz"]),
+    "LINKXDataset": ("{key}/raw", ["data.mat"]),
+    "Filtered": ("heterophilous-graphs", ["{low}_filtered.npz"]),
+}
+"""Folder and names of the raw files by reader. PyG's classes know them too, but take seconds to import."""
+EXTRA = {"penn94": ["fb100-Penn94-splits.npy"]}
 
 
 class DownloadError(GraphError):
@@ -201,67 +211,13 @@ def cache_folder() -> Path:
     return Path(given or platformdirs.user_cache_dir("heterophily", False)).expanduser().absolute()
 
 
-class _ReadOnly:
-    """Mixed into a PyG dataset: it downloads and processes when asked, and writes no processed file."""
-
-    has_download = has_process = False
-    made: Data
-
-    def save(self, data_list: list[Data], path: str) -> None:
-        (self.made,) = data_list
-
-    def load(self, path: str) -> None:
-        pass
-
-
-class _Filtered(_ReadOnly, InMemoryDataset):
-    """The filtered Chameleon and Squirrel, for which PyG has no class."""
-
-    def __init__(self, root: str, name: str) -> None:
-        self.name = name
-        super().__init__(root)
-
-    @property
-    def raw_dir(self) -> str:
-        return os.path.join(self.root, "heterophilous-graphs")
-
-    @property
-    def raw_file_names(self) -> str:
-        return f"{self.name}_filtered.npz"
-
-    def download(self) -> None:
-        download_url(f"{pyg.HeterophilousGraphDataset.url}/{self.raw_file_names}", self.raw_dir)
-
-    def process(self) -> None:
-        with np.load(self.raw_paths[0], allow_pickle=False) as file:
-            raw = {name: torch.from_numpy(file[name]) for name in file.files}
-        masks = {f"{part}_mask": raw[f"{part}_masks"].t() for part in ("train", "val", "test")}
-        self.made = Data(raw["node_features"], raw["edges"].t(), y=raw["node_labels"], **masks)
-
-
-def _open(facts: Facts, folder: Path) -> Any:
-    """PyG's dataset over the raw files below ``folder``; nothing is read yet."""
-    root, name = str(folder / facts.under), {"name": facts.key or facts.name}
-    if facts.reader == "Filtered":
-        return _Filtered(root, **name)
-    base = getattr(pyg, facts.reader)
-    at = {"url": f"https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/{COMMIT}"}
-    changes = at if facts.name == "cornell" else {}  # PyG's class downloads the new files
-    special: dict[str, dict[str, Any]] = {
-        "Actor": {},
-        "Planetoid": name | {"split": "geom-gcn"},
-        "WikipediaNetwork": name | {"geom_gcn_preprocess": True},
-    }
-    return type(base.__name__, (_ReadOnly, base), changes)(root, **special.get(facts.reader, name))
-
-
 def _files(facts: Facts, folder: Path) -> list[Path]:
-    """The raw files that a dataset consists of."""
-    dataset = _open(facts, folder)
-    files = [Path(path) for path in dataset.raw_paths]
-    if facts.reader == "Planetoid":  # PyG's class does not count its splits among them
-        files += [Path(dataset.raw_dir, f"{facts.name}_split_0.6_0.2_{i}.npz") for i in range(10)]
-    return files
+    """The raw files that a dataset consists of: where PyG's class has them, by the names it gives them."""
+    place, names = RAW[facts.reader]
+    names = [*names, *EXTRA.get(facts.name, [])]
+    key = facts.key or facts.name
+    low = key.lower().replace("-", "_")
+    return [folder / facts.under / part.format(key=key, low=low) for part in (f"{place}/{n}" for n in names)]
 
 
 def _missing(facts: Facts, folder: Path) -> list[Path]:
@@ -270,12 +226,14 @@ def _missing(facts: Facts, folder: Path) -> list[Path]:
 
 def _download(facts: Facts, folders: list[Path]) -> Graph:
     """Download into a folder of its own; files that prove whole and right move on to the cache folder."""
+    from heterophily.graph.pyg import open_dataset
+
     home = folders[-1]
     timeout = socket.getdefaulttimeout()
     try:
         home.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".download-", dir=home, ignore_cleanup_errors=True) as stage:
-            dataset = _open(facts, Path(stage))
+            dataset = open_dataset(facts, Path(stage))
             Path(dataset.raw_dir).mkdir(parents=True)
             socket.setdefaulttimeout(timeout or 30.0)  # PyG sets none
             dataset.download()
@@ -285,7 +243,7 @@ def _download(facts: Facts, folders: list[Path]) -> Graph:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 file.replace(target)
             return graph
-    except (OSError, http.client.HTTPException, aiohttp.ClientError) as error:
+    except _network_errors() as error:
         why = f"could not be downloaded ({type(error).__name__}: {error})"
         raise DownloadError(_advice(facts, folders, why)) from error
     except GraphError as error:
@@ -296,13 +254,22 @@ def _download(facts: Facts, folders: list[Path]) -> Graph:
         socket.setdefaulttimeout(timeout)
 
 
+def _network_errors() -> tuple[type[Exception], ...]:
+    """What a download may end in; PyG downloads through aiohttp."""
+    import aiohttp
+
+    return OSError, http.client.HTTPException, aiohttp.ClientError
+
+
 def _advice(facts: Facts, folders: list[Path], why: str) -> str:
     """Which files are needed, where they come from and where to put them."""
     files = _files(facts, folders[-1])
     place = files[0].parent
     names = [file.name for file in files if not file.name.endswith(tuple(f"_{i}.npz" for i in range(1, 10)))]
     if facts.reader == "LINKXDataset":  # where PyG's name is not the source's
-        names[0] += f" (which is {pyg.LINKXDataset.datasets[facts.name][names[0]]})"
+        from torch_geometric.datasets import LINKXDataset
+
+        names[0] += f" (which is {LINKXDataset.datasets[facts.name][names[0]]})"
     message = (
         f"{facts.name} is not on this machine, and {why}. It needs {', '.join(names)} from "
         f"{facts.source.url}. Put that into {place}, or into {place.relative_to(folders[-1])} below a folder "
@@ -319,24 +286,11 @@ def _graph(facts: Facts, folder: Path) -> Graph:
     """Read the raw files, check them against the facts, and make the graph."""
     kept = cache_folder() / "processed" / f"{facts.name}.pt"
     files = _files(facts, folder)
-    tensors = _recall(kept, files)
-    if tensors is None:
-        start = time.perf_counter()
-        dataset = _open(facts, folder)
-        try:
-            with warnings.catch_warnings():  # some of PyG's readers set filters
-                dataset.process()
-        except Exception as error:
-            raise GraphError(
-                f"{facts.name}: the files in {files[0].parent} could not be read "
-                f"({type(error).__name__}: {error}); one is damaged or not what its name says. "
-                f"Get them again from {facts.source.url}"
-            ) from error
-        tensors = dataset.made.to_dict()
-        tensors["x"] = _thin(tensors["x"].float())
-        if time.perf_counter() - start > SLOW:
-            _keep(kept, files, tensors)
+    recalled = _recall(kept, files)
+    tensors = _read(facts, folder) if recalled is None else recalled
     _check(facts, tensors, folder)
+    if recalled is None:
+        _keep(kept, files, tensors)
     if "train_mask" in tensors:
         masks = zip(*(tensors[f"{part}_mask"].bool().unbind(1) for part in ("train", "val", "test")))
         splits = tuple(Split(train, val, test, str(i)) for i, (train, val, test) in enumerate(masks))
@@ -344,6 +298,24 @@ def _graph(facts: Facts, folder: Path) -> Graph:
         splits = random_splits(tensors["y"], facts.splits, train=0.5, validation=0.25, seed=0)
     x, y, edge_index = (tensors[part] for part in ("x", "y", "edge_index"))
     return Graph(x, y, edge_index, splits, facts.classes, facts.name, metric=facts.metric)
+
+
+def _read(facts: Facts, folder: Path) -> dict[str, Tensor]:
+    """Read the raw files by PyG's class."""
+    from heterophily.graph.pyg import open_dataset
+
+    dataset = open_dataset(facts, folder)
+    try:
+        with warnings.catch_warnings():  # some of PyG's readers set filters
+            dataset.process()
+    except Exception as error:
+        raise GraphError(
+            f"{facts.name}: the files in {dataset.raw_dir} could not be read "
+            f"({type(error).__name__}: {error}); one is damaged or not what its name says. "
+            f"Get them again from {facts.source.url}"
+        ) from error
+    tensors = dataset.made.to_dict()
+    return tensors | {"x": _thin(tensors["x"].float())}
 
 
 def _thin(x: Tensor) -> Tensor:
@@ -355,7 +327,7 @@ def _thin(x: Tensor) -> Tensor:
 
 def _fingerprint(files: list[Path]) -> str:
     """Changes with what the raw files contain, with PyG's version and with what ``_graph`` keeps (1)."""
-    digest = hashlib.sha256(f"1 {torch_geometric.__version__}".encode())
+    digest = hashlib.sha256(f"1 {metadata.version('torch_geometric')}".encode())
     for path in files:
         with path.open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())

@@ -30,9 +30,11 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from heterophily.graph.datasets import SLOW, cache_folder
+from heterophily.graph.datasets import cache_folder
 from heterophily.graph.graph import Graph
 
+SLOW = 1.0
+"""Seconds of work above which the result is kept in the cache folder."""
 MATCHES = 1 << 34
 """Most pairs of entries that are matched for one ring: about a minute and a half."""
 CELLS = 1 << 15
