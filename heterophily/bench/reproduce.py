@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
 from typing import Literal, NamedTuple
 
 import torch
@@ -123,6 +127,7 @@ def reproduce(
     seed: int = 0,
     seeds: int = 1,
     device: str | torch.device = "cpu",
+    jobs: int = 1,
     data: str | os.PathLike[str] | None = None,
     bundle: str | os.PathLike[str] | None = None,
     tell: Callable[[Step], None] = lambda step: None,
@@ -133,56 +138,105 @@ def reproduce(
 
     A cell is written to ``folder/table1/DATASET/MODEL.json`` as soon as its training is over. One that is
     there, is sound and has the same setting, seed and seeds is kept. One that fails is told and the others
-    go on. The test labels are opened once per cell, and the cell records it. ``bundle`` names a file with all
-    the cells asked for, written after each. ``tell`` hears of each cell, ``follow`` gives what watches a
-    training, ``read`` gives the graph of a name, by default ``load``.
+    go on. The test labels are opened once per cell, and the cell records it. ``jobs`` cells are trained at a
+    time, each in a process of its own. ``bundle`` names a file with all the cells asked for, written after
+    each. ``tell`` hears of each cell, ``follow`` gives what watches a training (of one job), ``read`` gives
+    the graph of a name, by default ``load``.
     """
     if read is None:
-        datasets, read = [canonical(name) for name in datasets], lambda name: load(name, data)
+        datasets, read = [canonical(name) for name in datasets], partial(load, data=data)
     wanted = {find_model(name).name for name in models} | set(RULES)
     order = [name for name in (*RULES, *LIGHT_FIRST) if name in wanted]
     order += [name for name in MODELS if name in wanted and name not in order]
     make_folder(folder)
+    places = [(model, dataset) for dataset in datasets for model in order]
+    work = partial(_cell, folder=folder, seed=seed, seeds=seeds, device=device)
     steps: list[Step] = []
-    total = len(order) * len(datasets)
-
-    def attempt(model: str, dataset: str, graph: Callable[[], Graph]) -> Step:
-        chosen = setting(model, dataset)
-        if (kept := _kept(folder, model, dataset, chosen.config, seed, seeds)) is not None:
-            return Step(model, dataset, "kept", kept)
-        runs = len(graph().splits) * seeds
-        with follow(f"{len(steps) + 1}/{total} · {dataset} · {MODELS[model].title}", runs) as watch:
-            cell = _train(folder, graph(), model, dataset, chosen, seed, seeds, device, watch)
-        return Step(model, dataset, "trained", cell)
-
-    for dataset in datasets:
-        graph = _once(read, dataset, device)
-        for model in order:
-            start = time.perf_counter()
-            try:
-                step = attempt(model, dataset, graph)
-            except OutputError:
-                raise  # where nothing can be written there is no use in going on
-            except Exception as error:  # one cell that fails must not cost the others
-                step = Step(model, dataset, "failed", error=reason(error))
-                if torch.cuda.is_available():
-                    torch.cuda.empty_cache()
-            step = step._replace(number=len(steps) + 1, total=total, seconds=time.perf_counter() - start)
-            steps.append(step)
-            if bundle is not None and (step.state == "trained" or step.number == total):
-                write_bundle(bundle, TABLE, (s.cell for s in steps if s.cell is not None))
-            tell(step)
+    jobs = min(jobs, sum(MODELS[model].learns for model, _ in places))
+    for step in _side_by_side(work, places, read, jobs) if jobs > 1 else _in_turn(work, places, read, follow):
+        step = step._replace(number=len(steps) + 1, total=len(places))
+        steps.append(step)
+        if bundle is not None and (step.state == "trained" or step.number == step.total):
+            write_bundle(bundle, TABLE, (s.cell for s in steps if s.cell is not None))
+        tell(step)
     return steps
 
 
-def _once(read: Callable[[str], Graph], name: str, device: str | torch.device) -> Callable[[], Graph]:
+def _in_turn(
+    work: Callable[..., Step],
+    places: Sequence[tuple[str, str]],
+    read: Callable[[str], Graph],
+    follow: Following,
+) -> Iterator[Step]:
+    """Train one cell after the other; a graph is read once for all its cells."""
+    graphs = {dataset: _once(read, dataset) for _, dataset in places}
+    for number, (model, dataset) in enumerate(places, 1):
+        title = f"{number}/{len(places)} · {dataset} · {MODELS[model].title}"
+        yield work(model, dataset, graph=graphs[dataset], follow=partial(follow, title))
+        if model == places[-1][0]:
+            del graphs[dataset]  # the last of its cells
+
+
+def _side_by_side(
+    work: Callable[..., Step], places: Sequence[tuple[str, str]], read: Callable[[str], Graph], jobs: int
+) -> Iterator[Step]:
+    """Train some cells at a time, each in a process of its own; they are told of in their order."""
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _share_cores, (jobs,))
+    try:
+        yield from pool.map(partial(_alone, work, read), *zip(*places))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _share_cores(jobs: int) -> None:
+    """Leave the other processes their cores, and say nothing that each of them would say again."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(max(1, torch.get_num_threads() // jobs))
+
+
+def _alone(work: Callable[..., Step], read: Callable[[str], Graph], model: str, dataset: str) -> Step:
+    return work(model, dataset, graph=partial(read, dataset), follow=lambda runs: nullcontext(None))
+
+
+def _cell(
+    model: str,
+    dataset: str,
+    *,
+    folder: str | os.PathLike[str],
+    seed: int,
+    seeds: int,
+    device: str | torch.device,
+    graph: Callable[[], Graph],
+    follow: Callable[[int], AbstractContextManager[Watch | None]],
+) -> Step:
+    """Train a cell, unless it is there already; say what became of it."""
+    start = time.perf_counter()
+    try:
+        chosen = setting(model, dataset)
+        cell = _kept(folder, model, dataset, chosen.config, seed, seeds)
+        step = Step(model, dataset, "kept", cell)
+        if cell is None:
+            read = graph().to(device)
+            with follow(len(read.splits) * seeds) as watch:
+                cell = _train(folder, read, model, dataset, chosen, seed, seeds, device, watch)
+            step = Step(model, dataset, "trained", cell)
+    except OutputError:
+        raise  # where nothing can be written there is no use in going on
+    except Exception as error:  # one cell that fails must not cost the others
+        step = Step(model, dataset, "failed", error=reason(error))
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+    return step._replace(seconds=time.perf_counter() - start)
+
+
+def _once(read: Callable[[str], Graph], name: str) -> Callable[[], Graph]:
     """Read a graph when it is first asked for; what went wrong then is said again, not tried again."""
     found: list[Graph | Exception] = []
 
     def graph() -> Graph:
         if not found:
             try:
-                found.append(read(name).to(device))
+                found.append(read(name))
             except Exception as error:
                 found.append(error)
         if isinstance(found[0], Exception):

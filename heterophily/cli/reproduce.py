@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from pathlib import Path
@@ -51,6 +52,15 @@ def reproduce(
     seed: Seed = 0,
     seeds: Seeds = 1,
     device: Device = "auto",
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Cells trained at a time, each in a process of its own; by default one, without a GPU "
+            "one for each core, at most eight.",
+        ),
+    ] = None,
     data: Data = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where the cells go, as table1/DATASET/MODEL.json.")
@@ -99,6 +109,7 @@ def reproduce(
     try:
         steps = bench.reproduce(
             columns, rows, out, seed=seed, seeds=seeds, device=where, data=data, bundle=bundle, tell=tell,
+            jobs=jobs or (min(8, os.cpu_count() or 1) if where.type == "cpu" else 1),
             follow=lambda title, runs: Follow(console, title, runs),
         )  # fmt: skip
     except KeyboardInterrupt:

@@ -248,3 +248,15 @@ def test_a_bundle_that_is_none_writes_nothing(tmp_path: Path, text: str, sentenc
     with pytest.raises(CellError, match=sentence):
         unbundle(tmp_path / "b.json", "table1", tmp_path / "results")
     assert not (tmp_path / "results").exists()
+
+
+def test_cells_trained_side_by_side_are_those_trained_in_turn(tmp_path: Path) -> None:
+    def scores(jobs: int) -> dict[str, list[float]]:
+        steps = bench.reproduce(["tiny"], ["mlp", "gcn"], tmp_path / str(jobs), jobs=jobs, read=tiny)
+        assert [step.model for step in steps] == ["majority", "twin-copy", "mlp", "gcn"]
+        cells = {
+            step.model: read_cell(cell_file(tmp_path / str(jobs), "table1", *step[1::-1])) for step in steps
+        }
+        return {model: [row["test"] for row in cell["splits"]] for model, cell in cells.items()}
+
+    assert scores(2) == scores(1)
