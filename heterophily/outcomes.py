@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -41,6 +40,8 @@ def temperature(logits: Tensor, labels: Tensor, mask: Tensor) -> float:
     One number, so that no prediction changes (Guo et al., ICML 2017). It is kept between 1/20 and 20, where
     few or perfectly predicted nodes would drive it to 0.
     """
+    from scipy.optimize import minimize_scalar  # slow to import
+
     chosen, wanted = logits[mask].double(), labels[mask]
 
     def loss(log_t: float) -> float:
