@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +54,14 @@ def cell(graph: Graph, model: str, fixed: dict[str, Any], args: argparse.Namespa
     splits = range(len(graph.splits)) if args.splits is None else range(args.splits)
     fixed = ({"select": "score"} if hasattr(find_model(model).config(), "select") else {}) | fixed
     with tempfile.TemporaryDirectory() as folder:
-        found = tune(
-            graph, model, args.trials, storage=f"{folder}/study.journal", start=start, config=fixed,
+        search = partial(
+            tune, graph, model, args.trials, storage=f"{folder}/study.journal", start=start, config=fixed,
             splits=splits, batch=args.batch, seconds=args.seconds, seed=args.seed, device=args.device,
         )  # fmt: skip
+        try:
+            found = search()
+        except TimeoutError:  # what is finished counts
+            found = search(stop=lambda: True)
     first = found.trials.iloc[0]
     row = {
         "model": model, "dataset": graph.name, "splits": len(splits), "sampler": "tpe", "seed": args.seed,
@@ -72,7 +78,7 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", required=True)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--seconds", type=float, help="of each study; HDP has two")
-    parser.add_argument("--limit", type=float, default=float("inf"), help="seconds until no cell is started")
+    parser.add_argument("--limit", type=int, default=0, help="seconds for all; trials finished by then count")
     parser.add_argument("--set", nargs="*", default=[], help="MODEL.FIELD=VALUE that is not searched")
     parser.add_argument("--splits", type=int, help="judge on the first splits only")
     parser.add_argument("--batch", type=int)
@@ -82,6 +88,8 @@ def main() -> None:
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(args.limit)
     out, start = Path(args.out), time.perf_counter()
     done: list[dict[str, Any]] = json.loads(out.read_text()) if out.exists() else []
     for dataset in args.datasets:
@@ -89,7 +97,7 @@ def main() -> None:
         for model in args.models:
             if any((row["model"], row["dataset"]) == (model, dataset) for row in done):
                 continue
-            if time.perf_counter() - start > args.limit:
+            if args.limit and time.perf_counter() - start > args.limit:
                 break
             specs = [spec.removeprefix(f"{model}.") for spec in args.set if spec.startswith(f"{model}.")]
             try:
@@ -104,6 +112,11 @@ def main() -> None:
             print(f"{dataset:10s} {model:10s} {text} {effort} {row['config']}", flush=True)
             out.write_text(json.dumps(done) + "\n")
     print(f"{len(done)} cells, {time.perf_counter() - start:.0f} s")
+
+
+def late(number: int, frame: object) -> None:
+    """End the study that is under way."""
+    raise TimeoutError("out of time")
 
 
 def device_name(device: str) -> str:
