@@ -63,7 +63,7 @@ def main() -> None:
     )
     args = parser.parse_args()
     table = [
-        "| model | dataset, our mean, difference (points, standard errors) | what was tried, what is believed |",
+        "| model | dataset, our mean, difference (points, standard errors) | tried, believed |",
         "|---|---|---|",
         *rows(HOME / "results", HOME / "results" / "beliefs.toml"),
     ]
