@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -183,3 +185,24 @@ def test_a_server_that_goes_away_at_work_is_a_sentence_and_the_same_call_goes_on
     admit(True)
     assert len(tune(tiny_graph(), "mlp", 4, storage=database, config=SMALL).trials) == 4
     assert list(finished(database)) == list(range(4))
+
+
+def test_two_commands_on_one_database_share_a_study_and_both_tell_its_end(
+    database: str, tmp_path: Path
+) -> None:
+    tune = [
+        sys.executable, "-m", "heterophily", "tune", "synthetic", "--graph", "num_nodes=60", "--model", "mlp",
+        "--trials", "12", "--batch", "2", "--set", "epoch=10", "--set", "hidden_dim=8", "--device", "cpu",
+        "--storage", database, "--json",
+    ]  # fmt: skip
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen([*tune, "--out", tmp_path / name], **pipes) for name in ("one", "two")]
+    told = [process.communicate(timeout=300) for process in both]
+    assert [process.returncode for process in both] == [0, 0], told
+    assert list(finished(database)) == list(range(12))
+    one, two = (json.loads(out) for out, _ in told)
+    assert one["trials"] == two["trials"] == 12 and one["config"] == two["config"]
+    assert not any("secret" in text for pair in told for text in pair)
+    assert not any(
+        "secret" in file.read_text("utf-8", "replace") for file in tmp_path.rglob("*") if file.is_file()
+    )
