@@ -4,8 +4,8 @@ from heterophily import compare, load
 from heterophily.bench import evaluate
 
 graph = load("synthetic", num_nodes=300, homophily=0.15, splits=5)
-short = {"epoch": 100, "hidden_dim": 32}
-settings = {"majority": {}, "mlp": short, "gcn": short, "gpr-gnn": short, "hdp": short | {"epoch_init": 100}}
+short = {"epoch": 60, "hidden_dim": 32}
+settings = {"majority": {}, "mlp": short, "gcn": short, "gpr-gnn": short, "hdp": short | {"epoch_init": 60}}
 scores = {}
 for model, chosen in settings.items():
     result = evaluate(graph, model, chosen)  # all splits, trained together; test labels opened at the end

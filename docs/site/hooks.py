@@ -12,12 +12,13 @@ import json
 import posixpath
 import re
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -26,6 +27,8 @@ sys.path.insert(0, str(ROOT))
 
 LATER = ("large-graphs.md", "many-machines.md", "faults.md")
 """Pages that have their place in the nav before they are written."""
+HOMES = {"PAPER.md": "paper.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+"""Pages of the root that are pages of the site."""
 GALLERY = (
     "first_model", "is_my_graph_heterophilous", "hdp_in_your_loop", "csv_to_predictions", "five_models",
     "read_the_partition", "new_nodes", "two_hundred_runs",
@@ -47,7 +50,7 @@ API = {
         "heterophily.reading.read.read", "heterophily.reading.read.Reading",
         "heterophily.reading.later.read_later", "heterophily.graph.homophily.homophily",
         "heterophily.graph.homophily.Homophily", "heterophily.graph.audit.audit",
-        "heterophily.graph.checks.GraphError", "heterophily.graph.checks.MissingClassWarning",
+        "heterophily.graph.checks.GraphError", "heterophily.graph.graph.MissingClassWarning",
     ),
     "bench": (
         "Evaluation and tuning",
@@ -115,22 +118,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_nav(nav: Any, config: MkDocsConfig, files: Files) -> Any:
-    """Source pages are reached by links alone."""
-    return nav
-
-
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Lead links to source files to their pages, and set code beside its equation."""
     uri = page.file.src_uri
+    page.meta["hide"] = {"method.md": ["toc"], "index.md": ["navigation"]}.get(uri, [])  # room for code
     markdown = re.sub(r"<!-- code: ([\w.]+) -->", lambda found: code(found[1]), markdown)
 
     def lead(found: re.Match[str]) -> str:
-        path = within(uri, found[1])
-        if path is None:
-            return found[0]
-        target = f"source/{path}.md"
-        if files.get_file_from_path(target) is None:
+        target = HOMES.get(found[1].removeprefix("../"))
+        if target is None and (path := within(uri, found[1])):
+            target = f"source/{path}.md"
+        if target is None or files.get_file_from_path(target) is None:
             return found[0]
         return f"]({posixpath.relpath(target, posixpath.dirname(uri) or '.')})"
 
@@ -156,7 +154,8 @@ def within(uri: str, target: str) -> str | None:
     if re.match(r"\w+:|#", target):
         return None
     path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(uri), target.partition("#")[0]))
-    if path.startswith(("heterophily", "examples", "benchmarks", "tests")) and (ROOT / path).exists():
+    shown = ("heterophily", "examples", "benchmarks", "tests", "CITATION.cff")
+    if path.startswith(shown) and (ROOT / path).exists():
         return path
     return None
 
@@ -187,13 +186,12 @@ def source_page(path: str) -> str:
 
 def moved(file: Path) -> str:
     """Return a page of the root as one of docs/."""
-    homes = {"PAPER.md": "paper.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 
     def lead(found: re.Match[str]) -> str:
         target = found[2]
         if re.match(r"\w+:|#", target):
             return found[0]
-        target = homes.get(target, target)
+        target = HOMES.get(target, target)
         if target.startswith("docs/"):
             target = target.removeprefix("docs/")
         elif (ROOT / target).exists():
@@ -226,17 +224,17 @@ def gallery() -> str:
     parts = [
         "# Gallery\n",
         "Eight short scripts, to copy and to change. All are in `examples/`, and the tests run all of them. "
-        f"Below each is what it printed ({printed['machine']}); `python benchmarks/write_gallery.py` runs them anew.\n",
+        f"Below each is what it printed ({printed['machine']}); to run all of them anew: "
+        "`python benchmarks/write_gallery.py`.\n",
     ]
     for name in GALLERY:
         text = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
         title, _, words = (ast.get_docstring(ast.parse(text)) or "").partition(": ")
         body = text.split('"""\n', 1)[1].strip()
         seen = printed["scripts"][name]
-        parts += [
-            f"## {title}\n", f"{words[0].upper()}{words[1:]} `examples/{name}.py`, {seen['seconds']:.0f} s.\n",
-            f"```python\n{body}\n```\n", f"```text\n{seen['out'].strip()}\n```\n",
-        ]  # fmt: skip
+        lead = f"{words[0].upper()}{words[1:]} `examples/{name}.py`, {seen['seconds']:.0f} s."
+        out = seen["out"].strip()
+        parts += [f"## {title}\n", f"{lead}\n", f"```python\n{body}\n```\n", f"```text\n{out}\n```\n"]
     return "\n".join(parts)
 
 
@@ -244,30 +242,30 @@ def results() -> str:
     """Show Table 1 and its tests from results/, as far as there are cells."""
     words = [
         "# Results\n",
-        "Made from `results/` when this site was built. `heterophily reproduce table1` fills it, cell by cell; "
-        "[reproduce](reproduce.md) says how each is trained and scored. The same as one page with figures and "
-        "an edge browser: [report](report-page.html).\n",
+        "Made from `results/` when this site was built. `heterophily reproduce table1` fills it, cell by "
+        "cell; [reproduce](reproduce.md) says how each is trained and scored. All results on one page, with "
+        "figures and an edge browser: [the report](report-page.html).\n",
     ]
-    table = printed_by("table", "table1", "--from", str(ROOT / "results"), "--format", "markdown")
-    if table is None:
+    if not (ROOT / "results" / "table1").is_dir():
         return "\n".join([*words, "There is no cell of Table 1 here yet.\n"])
+    table = printed_by("table", "table1", "--from", str(ROOT / "results"), "--format", "markdown")
     words += ["## Table 1, ours above the paper's\n", table]
-    tests = printed_by("table", "significance", "--from", str(ROOT / "results"), "--format", "markdown")
-    if tests is not None:
+    if list((ROOT / "results" / "table1").glob("*/hdp.json")):
+        tests = printed_by("table", "significance", "--from", str(ROOT / "results"), "--format", "markdown")
         words += ["\n## Which differences are more than luck\n", tests]
     return "\n".join(words)
 
 
-def printed_by(*args: str) -> str | None:
-    """Return what a command of ours prints; None where it answers with a mistake."""
+def printed_by(*args: str) -> str:
+    """Return what a command of ours prints; it must succeed."""
     from heterophily.cli import main
 
     out = io.StringIO()
-    try:
-        with redirect_stdout(out):
-            main(["--quiet", *args])
-    except SystemExit as end:
-        return out.getvalue() if end.code == 0 else None
+    with redirect_stdout(out), suppress(SystemExit):
+        main(["--quiet", *args])
+    if not out.getvalue():
+        raise PluginError(f"heterophily {' '.join(args)} printed nothing")
+    return out.getvalue()
 
 
 def report() -> str:
@@ -287,15 +285,16 @@ def speed() -> str:
 def command() -> str:
     """Show the help of every command."""
     import typer.main
+
     from heterophily.cli.app import app
 
     group: Any = typer.main.get_command(app)
     parts = [
         "# The command\n",
         "`heterophily --help` lists the commands, `heterophily COMMAND --help` the options of one, "
-        "`heterophily --install-completion` lets the shell complete them. Results go to stdout; progress, notes "
-        "and errors to stderr. Exit codes: 0 done, 1 some of it failed, 2 a mistake that you can mend, 3 `audit "
-        "--strict` or `doctor` found something serious, 130 stopped.\n",
+        "`heterophily --install-completion` lets the shell complete them. Results go to stdout; progress, "
+        "notes and errors to stderr. Exit codes: 0 done, 1 some of it failed, 2 a mistake that you can mend, "
+        "3 `audit --strict` or `doctor` found something serious, 130 stopped.\n",
     ]
     for name, found in [
         ("heterophily", group),
