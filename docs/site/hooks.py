@@ -79,6 +79,12 @@ API = {
 }  # fmt: skip
 
 
+LEADS = {
+    "estimators": "The parameters of `HDPClassifier` are the fields of `HDPConfig` below; every estimator has "
+    "`random_state`, `device` and `validation_fraction` besides. `make_classifier` gives that of any model, "
+    "whose settings are what `heterophily models NAME` lists.",
+}
+
 # What mkdocs calls
 
 
@@ -105,7 +111,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "command.md": command(),
     }
     for name, (title, *names) in API.items():
-        made[f"api/{name}.md"] = f"# {title}\n\n" + "\n".join(f"::: {each}\n" for each in names)
+        lead = LEADS.get(name, "")
+        made[f"api/{name}.md"] = f"# {title}\n\n{lead}\n\n" + "\n".join(f"::: {each}\n" for each in names)
     texts = {**made}
     for file in files.documentation_pages():
         texts[file.src_uri] = file.content_string
