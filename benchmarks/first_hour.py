@@ -86,9 +86,10 @@ def table(found: dict[str, Any]) -> str:
     rows = [f"| {step['what']} | {step['seconds']:.0f} s |" for step in found["steps"]]
     total = sum(step["seconds"] for step in found["steps"])
     lead = (
-        f"Measured from an empty folder on {found['cores']} cores without a GPU, Python {found['python']}, with "
-        f"other work on the machine (load {found['load']:.1f}); packages came from a mirror nearby, and Texas "
-        f"{'lay on disk' if found['data_on_disk'] else 'was downloaded'}. All steps: {total / 60:.0f} minutes."
+        f"Measured from an empty folder on {found['cores']} cores without a GPU, Python {found['python']}, "
+        f"while the machine had other work as well (load {found['load']:.1f}). Packages were at hand, and "
+        f"Texas {'lay on disk' if found['data_on_disk'] else 'was downloaded'}. All steps together: "
+        f"{total / 60:.0f} minutes."
     )
     return "\n".join([lead, "", "| step | time |", "| --- | --: |", *rows])
 

@@ -80,7 +80,7 @@ API = {
 
 
 LEADS = {
-    "estimators": "The parameters of `HDPClassifier` are the fields of `HDPConfig` below; every estimator has "
+    "estimators": "The parameters of `HDPClassifier` are the fields of `HDPConfig` below; every one has "
     "`random_state`, `device` and `validation_fraction` besides. `make_classifier` gives that of any model, "
     "whose settings are what `heterophily models NAME` lists.",
 }
