@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -151,6 +150,8 @@ def test_quiet_and_verbose_at_once_are_refused_and_neither_is_read_after_two_das
 def test_colors_are_for_terminals_that_want_them(plain: bool) -> None:
     _, piped = heterophily("trian").communicate(timeout=60)
     assert "error: No such command" in piped and "\x1b" not in piped
+    import pty
+
     screen, child = pty.openpty()
     env = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
     env |= {"TERM": "xterm", "COLUMNS": "80"} | ({"NO_COLOR": "1"} if plain else {})

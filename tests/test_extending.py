@@ -112,8 +112,8 @@ def test_a_name_that_is_taken_or_misspelled_is_refused() -> None:
         heterophily.register(replace(MODELS["sgc"], name="My SGC"))
     with pytest.raises(GraphError, match="there is a dataset 'texas' already"):
         heterophily.register(replace(DATASETS["karate"], name="texas"))
-    with pytest.raises(GraphError, match="is written 'my-club'"):
-        heterophily.register(replace(DATASETS["karate"], name="My Club"))
+    with pytest.raises(GraphError, match="is written 'my-club-2'"):
+        heterophily.register(replace(DATASETS["karate"], name="My Club: 2"))
     with pytest.raises(ConfigError, match="only a Model or the Facts"):
         heterophily.register("sgc")  # type: ignore[arg-type]
 

@@ -1,13 +1,17 @@
-"""The check of the built site finds what is wrong with one."""
+"""The site of the docs builds without a warning, and the check of it finds what is wrong with one."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from docs.site.check import complaints
 
+ROOT = Path(__file__).parents[1]
 PAGE = '<h1 id="top">A</h1><a href="b.html#there">b</a><a href="https://x.org/gone">x</a><script src="a.js">'
 
 
@@ -37,3 +41,15 @@ def test_a_sound_site_is_let_pass(site: Path) -> None:
 def test_what_is_wrong_is_told(site: Path, old: str, new: str, said: str) -> None:
     (site / "a.html").write_text(PAGE.replace(old, new))
     assert list(complaints(site)) == [said]
+
+
+def test_the_site_builds_without_a_warning_and_all_links_lead_somewhere(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="make docs installs what builds the site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    env = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(complaints(tmp_path)) == []
+    assert (tmp_path / "method.html").read_text(encoding="utf-8").count("<math") > 30

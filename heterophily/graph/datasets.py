@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import os
+import re
 import socket
 import tempfile
 import time
@@ -178,7 +179,7 @@ def load(name: str, data: str | os.PathLike[str] | None = None, **options: Any) 
 
 def register(facts: Facts) -> None:
     """Add a dataset to ``DATASETS``, from a file of your own; a name that is taken is refused."""
-    spelled = "-".join(facts.name.strip().lower().replace("_", "-").split())
+    spelled = re.sub(r"[^a-z0-9]+", "-", facts.name.lower()).strip("-")  # files are named after it
     if facts.name != spelled:
         raise GraphError(f"a dataset's name is written {spelled!r}, not {facts.name!r}")
     if facts.name == "synthetic" or DATASETS.get(facts.name, facts) != facts:
