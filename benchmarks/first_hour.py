@@ -77,7 +77,7 @@ def walk(folder: Path, data: str | None) -> list[dict[str, Any]]:
             raise SystemExit(f"{name} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
         last = (done.stdout.strip().splitlines() or [""])[-1]
         print(f"{name}: {seconds:.1f} s  {last}", flush=True)
-        steps.append({"step": name, "what": words, "seconds": round(seconds, 1), "last_line": last})
+        steps.append({"step": name, "what": words, "seconds": round(seconds, 1), "last_line": last[:100]})
     return steps
 
 
