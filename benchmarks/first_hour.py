@@ -15,6 +15,7 @@ import platform
 import re
 import subprocess
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ def table(found: dict[str, Any]) -> str:
         f"Texas {'lay on disk' if found['data_on_disk'] else 'was downloaded'}. All steps together: "
         f"{total / 60:.0f} minutes."
     )
-    return "\n".join([lead, "", "| step | time |", "| --- | --: |", *rows])
+    return "\n".join([*textwrap.wrap(lead, 118), "", "| step | time |", "| --- | --: |", *rows])
 
 
 def page(text: str, found: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -61,6 +62,13 @@ def test_the_results_of_the_readme_are_those_in_results() -> None:
     text = TEXTS[ROOT / "README.md"]
     assert write["BEGIN"] in text and write["END"] in text
     assert write["page"](text) == text, "the README lags behind; run: python benchmarks/write_readme.py"
+
+
+def test_the_times_of_the_first_hour_are_those_that_were_measured() -> None:
+    walk = runpy.run_path(str(ROOT / "benchmarks" / "first_hour.py"))
+    text, found = TEXTS[walk["PAGE"]], json.loads(walk["FILE"].read_text(encoding="utf-8"))
+    assert walk["BEGIN"] in text and walk["page"](text, found) == text
+    assert len(found["steps"]) == len(walk["STEPS"])
 
 
 def test_every_public_name_is_in_the_reference() -> None:
