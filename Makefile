@@ -12,9 +12,10 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 
 VENV := .venv
 READY := $(VENV)/.ready
+DOCS := $(VENV)/.docs
 RUN := $(VENV)/bin/python -m
 
-.PHONY: help demo test fuzz lint format golden clean
+.PHONY: help demo test fuzz lint format golden docs release clean
 .DELETE_ON_ERROR:
 
 help:
@@ -24,6 +25,8 @@ help:
 	@echo "make lint    ruff and mypy only"
 	@echo "make format  let ruff format the code and mend what it can"
 	@echo "make golden  write the golden losses anew, after a change that is meant to alter results"
+	@echo "make docs    build the site of the docs into site/, and check its links"
+	@echo "make release build wheel and sdist into dist/, and try the wheel in an empty environment"
 	@echo "make clean   remove everything make has made, $(VENV) included"
 
 demo: $(READY)
@@ -47,8 +50,27 @@ format: $(READY)
 golden: $(READY)
 	$(RUN) tests.golden.write
 
+# Nothing is fetched while it builds: every page is made from this clone.
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+	$(RUN) docs.site.check site
+
+$(DOCS): $(READY)
+	$(RUN) pip install --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
+# What users get: the wheel alone, in an environment that has nothing else, must pass the doctor and run the demo.
+release: $(READY)
+	$(RUN) pip install --disable-pip-version-check -c constraints.txt build
+	rm -rf dist build/release
+	$(RUN) build
+	$(RUN) venv build/release
+	build/release/bin/python -m pip install --disable-pip-version-check -c constraints.txt dist/*.whl
+	cd build/release && bin/heterophily doctor && bin/heterophily demo
+	@ls -l dist
+
 clean:
-	rm -rf $(VENV) build dist demo-output *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site demo-output *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A .venv that works is kept and brought up to date; a broken one (its Python is gone) is made anew.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from heterophily.graph.datasets import load
     from heterophily.graph.homophily import homophily
     from heterophily.models import MODELS
+    from heterophily.plugins import register
     from heterophily.reading import read, read_later
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "read",
     "read_later",
     "read_scores",
+    "register",
     "reproduce",
     "studies",
     "tune",
@@ -73,6 +75,7 @@ _HOMES = {
     "read": "heterophily.reading",
     "read_later": "heterophily.reading",
     "read_scores": "heterophily.bench.compare",
+    "register": "heterophily.plugins",
     "reproduce": "heterophily.bench.reproduce",
     "studies": "heterophily.studies",
     "tune": "heterophily.bench.tuning",

@@ -8,7 +8,7 @@ import difflib
 import inspect
 import textwrap
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
@@ -17,6 +17,27 @@ import numpy as np
 
 class ConfigError(ValueError):
     """A setting that does not exist or makes no sense."""
+
+
+def no_such(
+    kind: str,
+    name: str,
+    known: Iterable[str],
+    plural: str = "",
+    also: Mapping[str, str] | None = None,
+) -> str:
+    """Say that a name is not among the known ones: which it may have been meant for, and which there are.
+
+    ``also`` has other spellings, each with the name that is meant by it.
+
+    >>> no_such("study", "partitoin", ["ablation", "partition"], "studies")
+    "there is no study 'partitoin'; did you mean 'partition'? The studies are ablation, partition"
+    """
+    names = list(known)
+    spellings = dict(also or {}) | {each: each for each in names}
+    near = difflib.get_close_matches(name.strip().lower(), spellings, n=1)
+    lead = f"did you mean {spellings[near[0]]!r}? The" if near else "the"
+    return f"there is no {kind} {name!r}; {lead} {plural or f'{kind}s'} are {', '.join(names)}"
 
 
 @dataclass(frozen=True)

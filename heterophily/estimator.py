@@ -300,7 +300,7 @@ def _classifier(model: Model) -> type[GraphClassifier]:
 
 def make_classifier(name: str, /, **params: Any) -> GraphClassifier:
     """Return the estimator of any model by its name: ``make_classifier("gcn", dropout=0.2)``."""
-    return CLASSIFIERS[find_model(name).name](**params)
+    return classifier_of(find_model(name).name)(**params)
 
 
 def load_model(folder: str | os.PathLike[str], device: str = "cpu") -> GraphClassifier:
@@ -376,6 +376,15 @@ def _from_arrays(x: Any, y: Any, edge_index: Any) -> tuple[Graph, NDArray[Any]]:
     return Graph(x, labels, edge_index, num_classes=max(len(classes), 1)), classes
 
 
-CLASSIFIERS = {model.name: _classifier(model) for model in MODELS.values()}
+def classifier_of(model: str) -> type[GraphClassifier]:
+    """Return the estimator of a model by the model's name, made when it is first asked for."""
+    if model not in CLASSIFIERS or CLASSIFIERS[model].config_type is not MODELS[model].config:
+        kind = CLASSIFIERS[model] = _classifier(MODELS[model])
+        globals()[kind.__name__] = kind  # pickle looks for it here
+    return CLASSIFIERS[model]
+
+
+CLASSIFIERS: dict[str, type[GraphClassifier]] = {}
 """The estimator of each model by the model's name."""
-globals().update({kind.__name__: kind for kind in CLASSIFIERS.values()})  # pickle looks for them here
+for _name in MODELS:
+    classifier_of(_name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ from heterophily.baselines.mlp import MLPConfig, mlp
 from heterophily.baselines.twin_copy import TwinCopyConfig, twin_copy
 from heterophily.baselines.ugcn import UGCNConfig, ugcn
 from heterophily.baselines.wrgat import WRGATConfig, wrgat
-from heterophily.config import Config, ConfigError
+from heterophily.config import Config, ConfigError, no_such
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.hdp.algorithm import INITIAL_FIELDS, hdp_init
 from heterophily.hdp.replay import frozen_numbers, replay, replay_init
@@ -218,10 +218,21 @@ MODELS: dict[str, Model] = {
 
 def find_model(name: str) -> Model:
     """Return the model of a name or title, in any case; an unknown one is refused with those there are."""
-    known = {model.title.lower(): model for model in MODELS.values()} | MODELS
+    titles = {model.title.lower(): model.name for model in MODELS.values()}
     wanted = name.strip().lower()
-    if wanted not in known:
-        near = difflib.get_close_matches(wanted, known, n=1)
-        lead = f"did you mean {known[near[0]].name!r}? The" if near else "the"
-        raise ConfigError(f"there is no model {name!r}; {lead} models are {', '.join(MODELS)}")
-    return known[wanted]
+    found = MODELS.get(wanted) or MODELS.get(titles.get(wanted, ""))
+    if found is None:
+        raise ConfigError(no_such("model", name, MODELS, also=titles))
+    return found
+
+
+def register(model: Model) -> None:
+    """Add a model to the registry, from a file of your own; a name that is taken is refused."""
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", model.name):
+        raise ConfigError(
+            f"a model's name has lower-case letters, digits and hyphens; {model.name!r} is none, "
+            f"{re.sub(r'[^a-z0-9]+', '-', model.name.lower()).strip('-')!r} would do"
+        )
+    if model.name in MODELS and MODELS[model.name] != model:
+        raise ConfigError(f"there is a model {model.name!r} already; choose another name")
+    MODELS[model.name] = model

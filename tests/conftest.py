@@ -11,9 +11,11 @@ import torch
 from hypothesis import settings
 
 from heterophily.cli import main
+from heterophily.plugins import load_files
 from tests.command import Answer, Ask
 
 matplotlib.use("Agg")
+load_files([name for name in os.environ.get("HETEROPHILY_WITH", "").split(os.pathsep) if name])
 # The graphs of the tests are small: a second thread costs more than it brings, far more on a busy machine.
 torch.set_num_threads(1)
 # The same examples in each run, and no verdict from a clock: a red test is then never luck.

@@ -23,7 +23,7 @@ LAYERS = (
     {"adjacency", "supervised"},  # what most models read and are
     {"hdp", "baselines"},
     {"models", "outcomes"},
-    {"explain", "export", "folder", "recipes", "replay", "training"},
+    {"explain", "export", "folder", "plugins", "recipes", "replay", "training"},
     {"fitted"},  # what a fitted model says, of nodes that come later too
     {"estimator", "bench"},
     {"studies"},

@@ -125,7 +125,7 @@ def test_compare_reads_a_csv_of_model_by_split(ask: Ask) -> None:
     [
         (["table", "table9"], "there is no table 'table9' to reproduce"),
         (["table", "--from", "nowhere"], "there is no folder nowhere/table1; `heterophily reproduce table1`"),
-        (["table", "--format", "word"], "--format: there is no 'word'; there are terminal, markdown"),
+        (["table", "--format", "word"], "--format: there is no format 'word'; the formats are terminal"),
         (["table", "--plot", "x.png"], "say `heterophily table significance --plot FILE`"),
         (["table", "--datasets", "pubmed"], "has no cell of these"),
         (["table", "significance", "--against", "hpd"], "no model 'hpd'; did you mean 'hdp'"),

@@ -49,7 +49,7 @@ def test_lambda_and_homophily_are_swept_over_the_grid(ask: Ask, tmp_path: Path) 
 @pytest.mark.parametrize(
     "args, words",
     [
-        (["ablations"], "there is no study 'ablations'; the studies are ablation"),
+        (["ablations"], "there is no study 'ablations'; did you mean 'ablation'? The studies are ablation"),
         (["ablation", "texsa"], "texsa"),
         (["tsne", "--models", "gcn"], "no use for --models; it takes neither"),
         (["local", "--grid", "1"], "no use for --grid; it takes --models"),

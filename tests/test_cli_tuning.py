@@ -156,7 +156,7 @@ def test_hdp_is_tuned_in_two_steps_and_says_so(ask: Ask) -> None:
         (["--space", "epoch=3,4"], "--set and --space both name epoch"),
         (["--time", "20"], "--time takes a time such as 90s, 20m or 1h30m; not '20'"),
         (["--time", "0m"], "--time takes"),
-        (["--sampler", "tbe"], "there is no 'tbe'; there are tpe, anneal, random, grid"),
+        (["--sampler", "tbe"], "there is no sampler 'tbe'; did you mean 'tpe'? The samplers are tpe, anneal"),
         (["--sampler", "grid", "--space", "dropout=0.1:0.2"], "a grid needs values, but dropout is any"),
         (["--split", "7"], "synthetic has no split 7"),
         (["--trials", "0"], "--trials"),

@@ -105,7 +105,7 @@ def test_results_come_back_in_the_order_given_whatever_the_shapes(model: str) ->
 @every_learner
 def test_a_run_that_blows_up_leaves_the_others_alone(model: str) -> None:
     runs = mixture(model, 4)
-    runs[1] = Run(model, tiny_config(model, learning_rate=1e200, learning_rate_init=1e200), split=0, seed=1)
+    runs[1] = Run(model, tiny_config(model, learning_rate=1e308, learning_rate_init=1e308), split=0, seed=1)
     together, alone = train(runs, together=True), train(runs, together=False)
     assert any(math.isnan(loss) for loss in together[1].trained.history["validation_loss"])
     for i in (0, 2, 3):

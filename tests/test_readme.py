@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import heterophily
 from heterophily.recipes import recipes
 
 ROOT = Path(__file__).parents[1]
@@ -54,6 +57,32 @@ def test_the_make_targets_exist() -> None:
     assert {"demo", "test"} <= named <= targets
 
 
+def test_the_results_of_the_readme_are_those_in_results() -> None:
+    write = runpy.run_path(str(ROOT / "benchmarks" / "write_readme.py"))
+    text = TEXTS[ROOT / "README.md"]
+    assert write["BEGIN"] in text and write["END"] in text
+    assert write["page"](text) == text, "the README lags behind; run: python benchmarks/write_readme.py"
+
+
+def test_the_times_of_the_first_hour_are_those_that_were_measured() -> None:
+    walk = runpy.run_path(str(ROOT / "benchmarks" / "first_hour.py"))
+    text, found = TEXTS[walk["PAGE"]], json.loads(walk["FILE"].read_text(encoding="utf-8"))
+    assert walk["BEGIN"] in text and walk["page"](text, found) == text
+    assert len(found["steps"]) == len(walk["STEPS"])
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (ROOT / "docs" / "site" / "hooks.py").read_text(encoding="utf-8")
+    for name, home in heterophily._HOMES.items():
+        assert re.search(rf'"heterophily(\.\w+)*\.{name}"', text), f"{name} ({home}) is missing in API"
+
+
+def test_the_picture_of_the_readme_is_drawn_by_our_code() -> None:
+    drawn = runpy.run_path(str(ROOT / "docs" / "site" / "explain.py"))
+    assert len(drawn["figure"]().axes) == 1
+    assert (ROOT / "docs" / "explain.svg").read_text(encoding="utf-8").count("<path") > 20
+
+
 def test_the_recipes_it_names_are_those_there_are() -> None:
     words = " ".join(TEXTS[ROOT / "README.md"].split())
     *most, last = recipes("hdp")
@@ -62,13 +91,14 @@ def test_the_recipes_it_names_are_those_there_are() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_files_it_links_to_exist(page: Path) -> None:
-    for target in re.findall(r"\]\((?!http)([^)]+)\)", TEXTS[page]):
+    for target in re.findall(r"\]\((?!http)([^)#]+)[^)]*\)", TEXTS[page]):
         assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
 
 
-def test_the_readme_leads_to_every_page() -> None:
+def test_every_page_has_its_place_on_the_site() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("nav:\n  - ")[2]
     for page in PAGES[1:]:
-        assert f"](docs/{page.name})" in TEXTS[PAGES[0]]
+        assert f": {page.name}\n" in nav, f"docs/{page.name} is not in the nav of mkdocs.yml"
 
 
 def test_every_block_is_of_a_kind_that_is_checked() -> None:

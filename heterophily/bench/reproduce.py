@@ -23,7 +23,7 @@ from heterophily.bench.published import table_1
 from heterophily.bench.results import OutputError, make_folder
 from heterophily.config import Config, ConfigError
 from heterophily.graph import Graph
-from heterophily.graph.datasets import canonical, load
+from heterophily.graph.datasets import DATASETS, canonical, load
 from heterophily.models import MODELS, find_model
 from heterophily.recipes import datasets as datasets_with_recipe
 from heterophily.recipes import note, recipe
@@ -99,8 +99,9 @@ def setting(model: str, dataset: str) -> Setting:
 
 
 def columns(text: str) -> tuple[str, ...]:
-    """Read the datasets of a table: paper, all, or names with commas between."""
-    return _names(text, COLUMNS, MORE_COLUMNS, canonical)
+    """Read the datasets of a table: paper, all (registered ones too), or names with commas between."""
+    own = tuple(name for name, facts in DATASETS.items() if callable(facts.reader))
+    return _names(text, COLUMNS, (*MORE_COLUMNS, *own), canonical)
 
 
 def rows(text: str, always: Sequence[str] = RULES) -> tuple[str, ...]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -23,7 +26,6 @@ UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(
     help="Node classification where neighbors differ. A first look: heterophily demo",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -33,8 +35,24 @@ class Mistake(ValueError):
     """Something the user can mend."""
 
 
+@dataclass
+class Voice:
+    """How much is said on stderr."""
+
+    quiet: bool = False
+    verbose: bool = False
+
+
+VOICE = Voice()
+FLAGS = ("-q", "--quiet", "-v", "--verbose")
+"""Options of the command itself that may stand behind a subcommand, too."""
+
+
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit: 0 done, 2 a user's mistake, 3 an audit found something serious, 130 Ctrl-C."""
+    """Run a command and exit.
+
+    0 done, 1 some of it failed, 2 a user's mistake, 3 audit or doctor found something serious, 130 Ctrl-C.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that has no ± shows a ? instead of failing
@@ -45,13 +63,16 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         with notes():
-            code = app(args, prog_name="heterophily", standalone_mode=False)
+            words = flags_first(sys.argv[1:] if args is None else args)
+            code = app(words, prog_name="heterophily", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
     except Exception as error:
         if (line := mistake(error)) is None:
             raise  # ours, not the user's
-        say(f"error: {line}", "bold red")
+        if VOICE.verbose:
+            traceback.print_exc()
+        complain(f"error: {line}")
         code = MISTAKE
     if code == STOPPED:
         say("stopped")
@@ -73,26 +94,86 @@ def mistake(error: Exception) -> str | None:
     return " ".join(text.split())
 
 
+def flags_first(args: Sequence[str]) -> list[str]:
+    """Bring --quiet and --verbose to the front, wherever they stand before a ``--``."""
+    end = list(args).index("--") if "--" in args else len(args)
+    flags = [word for word in args[:end] if word in FLAGS]
+    return flags + [word for word in args[:end] if word not in FLAGS] + list(args[end:])
+
+
 @contextmanager
 def notes() -> Iterator[None]:
-    """Show warnings as one dim line each, without file and line number."""
+    """Show warnings as one dim line each; where they come from only with --verbose."""
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
+    ) -> None:
+        origin = f" ({category.__name__}, {filename}:{lineno})" if VOICE.verbose else ""
+        say(f"note: {' '.join(str(message).split())}{origin}", "dim")
+
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: say(f"note: {' '.join(str(message).split())}", "dim")
+        warnings.showwarning = show
         yield
 
 
+def screen() -> Console:
+    """Return where progress is shown: stderr, or nowhere with --quiet."""
+    return Console(stderr=True, quiet=VOICE.quiet)
+
+
 def say(line: str, style: str = "") -> None:
-    """Print a line on stderr, whatever characters it has."""
-    Console(stderr=True).print(Text(line, style), soft_wrap=True)
+    """Print a line on stderr, whatever characters it has; not with --quiet."""
+    screen().print(Text(line, style), soft_wrap=True)
+
+
+def complain(line: str) -> None:
+    """Print a line on stderr that is said even with --quiet."""
+    Console(stderr=True).print(Text(line, "bold red"), soft_wrap=True)
 
 
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print versions and the device that is used, and exit.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, no notes: results and errors only.")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Say first what this runs on; say where notes and errors arose."
+        ),
+    ] = False,
+    own: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            metavar="FILE",
+            envvar="HETEROPHILY_WITH",
+            help="A Python file that registers models or datasets of your own; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
+    if quiet and verbose:
+        raise Mistake("--quiet and --verbose: it can't be both")
+    VOICE.quiet, VOICE.verbose = quiet, verbose
     if version:
-        print(f"heterophily {__version__}")
+        print(f"heterophily {__version__}", flush=True)  # at once; importing torch takes its time
+        from heterophily.training.device import machine
+
+        print("\n".join(machine()))
         raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())
+        return
+    if own:
+        from heterophily.plugins import load_files
+
+        load_files(own)
+    if verbose:
+        from heterophily.training.device import machine
+
+        for line in (f"heterophily {__version__}", *machine()):
+            say(line, "dim")

@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from heterophily.cli.app import app
+from heterophily.cli import names
+from heterophily.cli.app import app, screen
 from heterophily.cli.options import AsJson, Device, synthetic_options
 
 
@@ -27,7 +28,7 @@ def demo(
 
     chosen = choose_device(device)
     make_folder(out)
-    with Follow(Console(stderr=True), "demo") as watch:
+    with Follow(screen(), "demo") as watch:
         seen = run_demo(chosen, watch)
     picture = plots.to_png(plots.partition_figure(seen.edges, seen.classes, tables.demo_title(seen)))
     edges = seen.edges.to_csv(index=False, float_format="%.9g")
@@ -43,7 +44,9 @@ def demo(
 
 @app.command()
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="Show all about one dataset.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show all about one dataset.", autocompletion=names.datasets)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the datasets with their facts, or show all about one."""
@@ -70,7 +73,9 @@ def datasets(
 
 @app.command()
 def models(
-    name: Annotated[str | None, typer.Argument(help="Show one model with all its settings.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show one model with all its settings.", autocompletion=names.models)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the models, or show one with its settings: default, search range and meaning."""

@@ -13,13 +13,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from heterophily.cli import names
 from heterophily.cli.app import Mistake
 
 if TYPE_CHECKING:
     from heterophily.graph import Graph
 
-Dataset = Annotated[str, typer.Argument(help="A name that `heterophily datasets` lists, or synthetic.")]
-ModelName = Annotated[str, typer.Option(metavar="NAME", help="A model that `heterophily models` lists.")]
+Dataset = Annotated[
+    str,
+    typer.Argument(
+        help="A name that `heterophily datasets` lists, or synthetic.", autocompletion=names.datasets
+    ),
+]
+ModelName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="A model that `heterophily models` lists.", autocompletion=names.models
+    ),
+]
 Splits = Annotated[
     str, typer.Option(metavar="N|all", help="Which split, counted from 0; several as 0,3,5; or all.")
 ]
@@ -84,10 +95,12 @@ def graph_options_of(name: str, texts: dict[str, str]) -> dict[str, Any]:
     """Read the options of the synthetic graph: numbers, lists of numbers or None."""
     if name != "synthetic" and texts:
         raise Mistake(f"--graph is for the synthetic graph; {name} is as it is")
+    from heterophily.config import no_such
+
     known, options = synthetic_options(), {}
     for key, text in texts.items():
         if key not in known:
-            raise Mistake(f"--graph: the synthetic graph has no option {key!r}; it has {', '.join(known)}")
+            raise Mistake(f"--graph: {no_such('option', key, known)}")
         try:
             options[key] = ast.literal_eval(text)
         except (ValueError, SyntaxError):

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from heterophily.cli.app import Mistake, app, say
+from heterophily.cli.app import Mistake, app, say, screen
 from heterophily.cli.files import (
     Delimiter,
     Edges,
@@ -139,7 +139,7 @@ def fit(
     checked(out)
     where = choose_device(device)
 
-    console = Console(stderr=True)
+    console = screen()
     with waiting(console, f"reading {edges}"), in_options():
         reading = read(
             edges, nodes, features, id=id_column, label=label, source=source, target=target, split=split,
@@ -282,7 +282,7 @@ def _later(
     from heterophily.reading import Encoding, read, read_later
     from heterophily.show.progress import waiting
 
-    with waiting(Console(stderr=True), f"loading {model}"):
+    with waiting(screen(), f"loading {model}"):
         fitted = load_model(model, device)
     own = hasattr(fitted, "graph_")
     if edges is None and nodes is None and features is None:
@@ -297,7 +297,7 @@ def _later(
     more: dict[str, Any] = {
         "id": id_column, "source": source, "target": target, "delimiter": delimiter, "header": header,
     }  # fmt: skip
-    with waiting(Console(stderr=True), f"reading {edges or nodes or features}"), in_options():
+    with waiting(screen(), f"reading {edges or nodes or features}"), in_options():
         if other or not own:
             if edges is None:
                 raise Mistake("another graph needs its edges: --edges FILE")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from heterophily.cli.app import Mistake, app, say
+from heterophily.cli.app import Mistake, app, complain, say, screen
 from heterophily.cli.options import AsJson, Data, Device, Seed, Seeds
 
 if TYPE_CHECKING:
@@ -100,11 +100,11 @@ def reproduce(
         raise Mistake("--datasets names none; say paper, all or names with commas between")
     where = choose_device(device)
     warnings.simplefilter("default", MissingClassWarning)
-    console, start = Console(stderr=True), time.perf_counter()
+    console, start = screen(), time.perf_counter()
 
     def tell(step: bench.Step) -> None:
         if line := show.step_line(step):
-            say(line, "red" if step.state == "failed" else "dim")
+            complain(line) if step.state == "failed" else say(line, "dim")
 
     try:
         steps = bench.reproduce(
@@ -119,12 +119,12 @@ def reproduce(
     said = ", ".join(f"{number} {state}" for state, number in count.items() if number)
     say(f"{len(steps)} cells: {said}; {clock(time.perf_counter() - start)}", "dim")
     if cells := [step.cell for step in steps if step.cell is not None]:
-        screen = Console()
-        screen.print(grids.terminal(show.grid(table1(cells)), screen.width))
+        paper = Console()
+        paper.print(grids.terminal(show.grid(table1(cells)), paper.width))
     if count["failed"]:
         for step in steps:
             if step.state == "failed":
-                say(f"failed: {step.dataset} · {step.model}: {step.error}", "red")
+                complain(f"failed: {step.dataset} · {step.model}: {step.error}")
         raise typer.Exit(1)
 
 
@@ -172,12 +172,13 @@ def table(
     from heterophily.bench.compare import scores_of
     from heterophily.bench.results import to_text, write_files
     from heterophily.bench.table1 import table1
+    from heterophily.config import no_such
     from heterophily.models import find_model
     from heterophily.show import grids, significance
     from heterophily.show import table1 as show
 
     if kind not in grids.FORMATS:
-        raise Mistake(f"--format: there is no {kind!r}; there are {', '.join(grids.FORMATS)}")
+        raise Mistake(f"--format: {no_such('format', kind, grids.FORMATS)}")
     tests = what.strip().lower() == "significance"
     if plot is not None and not tests:
         raise Mistake("--plot draws mean ranks; say `heterophily table significance --plot FILE`")

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from heterophily.cli.app import FOUND, Mistake, app, say
+from heterophily.cli import names
+from heterophily.cli.app import FOUND, Mistake, app, say, screen
 from heterophily.cli.files import Edges, Features, Id, Label, Nodes, SplitColumn, read_files
 from heterophily.cli.options import (
     AsJson,
@@ -22,7 +23,10 @@ from heterophily.cli.options import (
 
 Known = Annotated[
     str | None,
-    typer.Argument(help="A name that `heterophily datasets` lists, or synthetic; else --edges names files."),
+    typer.Argument(
+        help="A name that `heterophily datasets` lists, or synthetic; else --edges names files.",
+        autocompletion=names.datasets,
+    ),
 ]
 
 
@@ -67,7 +71,7 @@ def audit(
     options = graph_options_of(name or "a graph of files", pairs("--graph", graph_options))
     if html is not None:
         make_folder(html.expanduser().parent)
-    console = Console(stderr=True)
+    console = screen()
     if name is not None:
         graph, raw = read_graph(console, name, data, options), raw_files(name, data)
     else:
@@ -123,7 +127,7 @@ def diagnose(
     options = graph_options_of(name or "a graph of files", drawn)
     if plot is not None:
         make_folder(plot.expanduser().parent)
-    console = Console(stderr=True)
+    console = screen()
     if name is not None:
         graph, files = read_graph(console, name, data, options), ""
     else:

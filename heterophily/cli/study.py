@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from heterophily.cli.app import Mistake, app, say
+from heterophily.cli.app import Mistake, app, say, screen
 from heterophily.cli.options import (
     AsJson,
     Data,
@@ -86,7 +86,7 @@ def study(
 
     from heterophily.show.progress import Follow
 
-    console, results = Console(stderr=True), []
+    console, results = screen(), []
     for each in wanted:
         with Follow(console, f"{name} · {each}") as watch:
             plan = Plan(

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from heterophily.cli.app import app, say
+from heterophily.cli.app import app, say, screen
 from heterophily.cli.options import (
     AsJson,
     Data,
@@ -150,7 +150,7 @@ def run(
         results_folder(out)
     opened = None if record is None else record(config, options)
 
-    console = Console(stderr=True)
+    console = screen()
     graph = read_graph(console, name, data, options)
     wanted = range(len(graph.splits)) if positions is None else positions
     with Follow(console, name, len(wanted) * seeds) as watch:

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from heterophily.cli.app import STOPPED, Mistake, app, say
+from heterophily.cli.app import STOPPED, Mistake, app, say, screen
 from heterophily.cli.options import (
     AsJson,
     Data,
@@ -124,6 +124,7 @@ def tune(
     from heterophily.bench.results import make_folder, to_text, write_files
     from heterophily.bench.samplers import SAMPLERS
     from heterophily.bench.storage import finished
+    from heterophily.config import no_such
     from heterophily.graph.datasets import canonical
     from heterophily.models import find_model
     from heterophily.show.progress import FollowStudy, waiting
@@ -133,7 +134,7 @@ def tune(
     # What can be wrong is checked before anything takes time.
     found, name = find_model(model), canonical(dataset)
     if sampler not in SAMPLERS:
-        raise Mistake(f"--sampler: there is no {sampler!r}; there are {', '.join(SAMPLERS)}")
+        raise Mistake(f"--sampler: {no_such('sampler', sampler, SAMPLERS)}")
     given = pairs("--set", settings)
     found.config.parse(given)
     ranges = {
@@ -152,7 +153,7 @@ def tune(
     if not dry_run:
         make_folder(folder)
 
-    console = Console(stderr=True)
+    console = screen()
     graph = read_graph(console, name, data, options)
     for position in positions or ():
         graph.split(position)

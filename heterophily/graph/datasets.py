@@ -6,15 +6,16 @@ are otherwise downloaded there. What was read must agree with the row of facts.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import http.client
 import os
+import re
 import socket
 import tempfile
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ import platformdirs
 import torch
 from torch import Tensor
 
+from heterophily.config import no_such
 from heterophily.graph.graph import Graph, GraphError, Split, random_splits
 from heterophily.graph.synthetic import synthetic
 
@@ -41,8 +43,9 @@ class Facts:
 
     name: str
     title: str
-    reader: str
-    """The class of ``torch_geometric.datasets`` that reads it; "Filtered" is ours."""
+    reader: str | Callable[[Path | None], Graph]
+    """The class of ``torch_geometric.datasets`` that reads it ("Filtered" is ours); or a function that is
+    given the data folder, None where there is none, and returns the graph."""
     nodes: int
     columns: int
     """Columns of ``edge_index`` as the class gives it; some classes list both directions, some have loops."""
@@ -176,16 +179,28 @@ def load(name: str, data: str | os.PathLike[str] | None = None, **options: Any) 
         if not folders[0].is_dir():
             origin = "data" if data else "HETEROPHILY_DATA"
             raise GraphError(f"{origin} names {given}, which is no folder; name one that holds raw files")
+    if callable(facts.reader):
+        return _checked(facts, facts.reader(folders[0] if given else None))
     for folder in folders:
         if not _missing(facts, folder):
             return _graph(facts, folder)
     return _download(facts, folders)
 
 
+def register(facts: Facts) -> None:
+    """Add a dataset to ``DATASETS``, from a file of your own; a name that is taken is refused."""
+    spelled = re.sub(r"[^a-z0-9]+", "-", facts.name.lower()).strip("-")  # files are named after it
+    if facts.name != spelled:
+        raise GraphError(f"a dataset's name is written {spelled!r}, not {facts.name!r}")
+    if facts.name == "synthetic" or DATASETS.get(facts.name, facts) != facts:
+        raise GraphError(f"there is a dataset {facts.name!r} already; choose another name")
+    DATASETS[facts.name] = facts
+
+
 def raw_files(name: str, data: str | os.PathLike[str] | None = None) -> list[Path]:
     """Return the raw files that ``load`` reads a dataset from, where they are on this machine."""
     wanted = canonical(name)
-    if wanted == "synthetic":
+    if wanted == "synthetic" or callable(DATASETS[wanted].reader):
         return []
     given = data or os.environ.get("HETEROPHILY_DATA")
     for folder in ([Path(given).expanduser().absolute()] if given else []) + [cache_folder() / "data"]:
@@ -194,14 +209,17 @@ def raw_files(name: str, data: str | os.PathLike[str] | None = None) -> list[Pat
     return []
 
 
+def datasets_in(folder: Path) -> list[str]:
+    """Return the datasets whose raw files are all below a folder."""
+    return [name for name, row in DATASETS.items() if not (callable(row.reader) or _missing(row, folder))]
+
+
 def canonical(name: str) -> str:
     """Return a dataset's name as ``DATASETS`` spells it, or "synthetic"; refuse one that is neither."""
     wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
     names = ["synthetic", *DATASETS]
     if wanted not in names:
-        near = difflib.get_close_matches(wanted, names, n=1)
-        lead = f"did you mean {near[0]!r}? The" if near else "the"
-        raise GraphError(f"there is no dataset {name!r}; {lead} names are {', '.join(names)}")
+        raise GraphError(no_such("dataset", name, names))
     return wanted
 
 
@@ -213,6 +231,7 @@ def cache_folder() -> Path:
 
 def _files(facts: Facts, folder: Path) -> list[Path]:
     """The raw files that a dataset consists of: where PyG's class has them, by the names it gives them."""
+    assert isinstance(facts.reader, str)
     place, names = RAW[facts.reader]
     names = [*names, *EXTRA.get(facts.name, [])]
     key = facts.key or facts.name
@@ -355,7 +374,32 @@ def _keep(kept: Path, files: list[Path], tensors: dict[str, Tensor]) -> None:
 
 def _check(facts: Facts, tensors: dict[str, Tensor], folder: Path) -> None:
     """Refuse tensors that disagree with the facts: say in what, and in which file to look."""
-    x, y, (u, v) = tensors["x"], tensors["y"], tensors["edge_index"]
+    splits = tensors["train_mask"].shape[1] if "train_mask" in tensors else facts.splits
+    found = _numbers(tensors["x"], tensors["y"], tensors["edge_index"], splits)
+    wrong = _disagreements(facts, found)
+    if not wrong:
+        return
+    parts = {"columns": ("edges", "graph"), "edges": ("edges", "graph"), "splits": ("split",)}
+    files = [path for path in _files(facts, folder) if any(p in path.name for p in parts.get(wrong[0], ()))]
+    message = f"{_difference(facts, found, wrong)}; look at {(files or _files(facts, folder))[0]}. "
+    for other in DATASETS.values():
+        if not callable(other.reader) and not _disagreements(other, found):
+            place = _files(other, folder)[0].parent
+            message += f"The files fit {other.name}: move them to {place} and load that name. "
+    raise GraphError(f"{message}The right files come from {facts.source.url}")
+
+
+def _checked(facts: Facts, graph: Graph) -> Graph:
+    """Name a graph that a function made as its row of facts does, and refuse one that disagrees with it."""
+    found = _numbers(graph.x, graph.y, graph.edge_index, len(graph.splits))
+    if wrong := _disagreements(facts, found):
+        raise GraphError(f"{_difference(facts, found, wrong)}; mend its row of facts, or the reader")
+    return replace(graph, name=facts.name, metric=facts.metric)
+
+
+def _numbers(x: Tensor, y: Tensor, edge_index: Tensor, splits: int) -> dict[str, float]:
+    """Count what a row of facts says of a graph."""
+    u, v = edge_index
     nodes = 1 + int(
         torch.cat([u, v, torch.tensor([len(y) - 1])]).max()
     )  # more than labels: edges lead astray
@@ -364,29 +408,22 @@ def _check(facts: Facts, tensors: dict[str, Tensor], folder: Path) -> None:
         torch.stack([pairs // nodes, pairs % nodes])
     ]
     same = (ends[0] == ends[1])[(ends >= 0).all(0)]
-    found = {
+    return {
         "nodes": nodes,
         "columns": len(u),
         "edges": len(pairs),
         "features": x.shape[1],
         "classes": int(y.max()) + 1,
         "homophily": round(float(same.double().mean()), 3),
-        "splits": tensors["train_mask"].shape[1] if "train_mask" in tensors else facts.splits,
+        "splits": splits,
     }
-    wrong = _disagreements(facts, found)
-    if not wrong:
-        return
-    parts = {"columns": ("edges", "graph"), "edges": ("edges", "graph"), "splits": ("split",)}
-    files = [path for path in _files(facts, folder) if any(p in path.name for p in parts.get(wrong[0], ()))]
-    message = f"{facts.name}: " + ", ".join(
+
+
+def _difference(facts: Facts, found: dict[str, float], wrong: list[str]) -> str:
+    """Say which numbers are others than the facts."""
+    return f"{facts.name}: " + ", ".join(
         f"{field} should be {getattr(facts, field)} but is {found[field]}" for field in wrong
     )
-    message += f"; look at {(files or _files(facts, folder))[0]}. "
-    for other in DATASETS.values():
-        if not _disagreements(other, found):
-            place = _files(other, folder)[0].parent
-            message += f"The files fit {other.name}: move them to {place} and load that name. "
-    raise GraphError(f"{message}The right files come from {facts.source.url}")
 
 
 def _disagreements(facts: Facts, found: dict[str, float]) -> list[str]:

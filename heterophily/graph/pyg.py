@@ -81,6 +81,7 @@ class Wikipedia(ReadOnly, pyg.WikipediaNetwork):
 
 def open_dataset(facts: Facts, folder: Path) -> Any:
     """PyG's dataset over the raw files below ``folder``; nothing is read yet."""
+    assert isinstance(facts.reader, str)
     root, name = str(folder / facts.under), {"name": facts.key or facts.name}
     if facts.reader == "Filtered":
         return Filtered(root, **name)

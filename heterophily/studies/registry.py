@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from heterophily.config import no_such
 from heterophily.studies import (
     ablation,
     calibration,
@@ -108,7 +109,7 @@ FITTED: dict[str, Callable[..., Result]] = {
 def find_study(name: str) -> Study:
     """Return a study by its name; an unknown one is refused with those there are."""
     if name not in STUDIES:
-        raise StudyError(f"there is no study {name!r}; the studies are {', '.join(STUDIES)}")
+        raise StudyError(no_such("study", name, STUDIES, "studies"))
     return STUDIES[name]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import platform
 import re
 
 import torch
@@ -24,3 +26,18 @@ def choose_device(name: str) -> torch.device:
         if (device.index or 0) >= (count := torch.cuda.device_count()):
             raise ConfigError(f"there is no device '{name}'; this machine has cuda:0 to cuda:{count - 1}")
     return device
+
+
+def machine() -> list[str]:
+    """Say in two lines what this runs on."""
+    threads = torch.get_num_threads()
+    where = f"cpu, {threads} thread{'s' if threads > 1 else ''}"
+    if torch.cuda.is_available():
+        facts = torch.cuda.get_device_properties(0)
+        where = f"cuda, {facts.name}, {facts.total_memory / 2**30:.0f} GiB"
+    geometric = importlib.metadata.version("torch-geometric")
+    return [
+        f"Python {platform.python_version()}, torch {torch.__version__}, torch-geometric {geometric}, "
+        f"{platform.system()} {platform.machine()}",
+        f"device: {where}",
+    ]
