@@ -12,6 +12,8 @@ from heterophily import models
 from heterophily.config import ConfigError
 from heterophily.graph import datasets
 
+PREFIX = "heterophily_with_"
+
 
 def register(row: models.Model | datasets.Facts) -> None:
     """Make a model or a dataset known by its name: to ``make_classifier`` and ``load``, to tuning and report.
@@ -27,11 +29,16 @@ def register(row: models.Model | datasets.Facts) -> None:
         raise ConfigError(f"only a Model or the Facts of a dataset can be registered, not {row!r}")
 
 
+def loaded_files() -> list[str]:
+    """Return the files that were run so far, for another process to run as well."""
+    return [str(module.__file__) for name, module in sys.modules.items() if name.startswith(PREFIX)]
+
+
 def load_files(files: Sequence[str | Path]) -> None:
     """Run Python files that register something, as ``heterophily --with FILE`` does; each file once."""
     for text in files:
         file = Path(text).expanduser().resolve()
-        name = f"heterophily_with_{file.stem}"
+        name = f"{PREFIX}{file.stem}"
         if not file.is_file():
             raise ConfigError(f"--with {text}: there is no such file; name one that registers a model")
         if name in sys.modules and sys.modules[name].__file__ == str(file):

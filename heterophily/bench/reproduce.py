@@ -25,6 +25,7 @@ from heterophily.config import Config, ConfigError
 from heterophily.graph import Graph
 from heterophily.graph.datasets import DATASETS, canonical, load
 from heterophily.models import MODELS, find_model
+from heterophily.plugins import load_files, loaded_files
 from heterophily.recipes import datasets as datasets_with_recipe
 from heterophily.recipes import note, recipe
 from heterophily.training.engine import Watch
@@ -182,15 +183,16 @@ def _side_by_side(
     work: Callable[..., Step], places: Sequence[tuple[str, str]], read: Callable[[str], Graph], jobs: int
 ) -> Iterator[Step]:
     """Train some cells at a time, each in a process of its own; they are told of in their order."""
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _share_cores, (jobs,))
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _settle_in, (jobs, loaded_files()))
     try:
         yield from pool.map(partial(_alone, work, read), *zip(*places))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _share_cores(jobs: int) -> None:
-    """Leave the other processes their cores, and say nothing that each of them would say again."""
+def _settle_in(jobs: int, files: Sequence[str]) -> None:
+    """Know the same models; leave the others their cores, and unsaid what each of them would say again."""
+    load_files(files)
     warnings.simplefilter("ignore")
     torch.set_num_threads(max(1, torch.get_num_threads() // jobs))
 
