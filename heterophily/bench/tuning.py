@@ -418,6 +418,8 @@ class Study:
             return
         whole = len(result["validation"]) == len(self.task.splits)
         kept = {name: result[name] for name in ("validation", "loss", "epochs")}
+        if any(broke := result.get("diverged", ())):  # split by split: epoch and term
+            kept["diverged"] = broke
         close(
             self.study,
             trial,
@@ -528,6 +530,7 @@ def _kept(trained: Sequence[Trained]) -> dict[str, Any]:
         "validation": [float(t.validation) if fine else 0.0 for t, fine in zip(trained, sound)],
         "loss": [float(t.validation_loss) if fine else 1e9 for t, fine in zip(trained, sound)],
         "epochs": [t.epochs for t in trained],
+        "diverged": [t.diverged and t.diverged._asdict() for t in trained],
         "seconds": sum(t.seconds for t in trained),
     }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import http.client
+import io
 import os
 import socket
 import tempfile
@@ -28,6 +29,8 @@ from torch import Tensor
 from torch_geometric import datasets as pyg
 from torch_geometric.data import Data, InMemoryDataset, download_url
 
+from heterophily.files import OutputError, move, write_file
+from heterophily.graph import pickles
 from heterophily.graph.graph import Graph, GraphError, Split, random_splits
 from heterophily.graph.synthetic import synthetic
 
@@ -281,9 +284,7 @@ def _download(facts: Facts, folders: list[Path]) -> Graph:
             dataset.download()
             graph = _graph(facts, Path(stage))
             for file in _files(facts, Path(stage)):
-                target = home / file.relative_to(stage)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                file.replace(target)
+                move(file, home / file.relative_to(stage))
             return graph
     except (OSError, http.client.HTTPException, aiohttp.ClientError) as error:
         why = f"could not be downloaded ({type(error).__name__}: {error})"
@@ -324,6 +325,7 @@ def _graph(facts: Facts, folder: Path) -> Graph:
         start = time.perf_counter()
         dataset = _open(facts, folder)
         try:
+            pickles.check(files)
             with warnings.catch_warnings():  # some of PyG's readers set filters
                 dataset.process()
         except Exception as error:
@@ -373,12 +375,11 @@ def _recall(kept: Path, files: list[Path]) -> dict[str, Tensor] | None:
 
 
 def _keep(kept: Path, files: list[Path], tensors: dict[str, Tensor]) -> None:
-    """Keep the tensors for the next time: a whole file or none, and none where nothing can be written."""
-    with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent, ignore_cleanup_errors=True) as stage:
-            torch.save((_fingerprint(files), tensors), Path(stage, kept.name))
-            Path(stage, kept.name).replace(kept)
+    """Keep the tensors for the next time; not where nothing can be written."""
+    with suppress(OSError, OutputError):
+        stream = io.BytesIO()
+        torch.save((_fingerprint(files), tensors), stream)
+        write_file(kept, stream.getvalue())
 
 
 def _check(facts: Facts, tensors: dict[str, Tensor], folder: Path) -> None:
