@@ -7,9 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from optuna.exceptions import StorageInternalError
 from optuna.storages.journal import JournalFileBackend
 
 from heterophily.config import ConfigError
+from heterophily.files import reason
 
 START = b'{"op_code":'
 """What every line begins with."""
@@ -24,7 +26,7 @@ class Journal(JournalFileBackend):
 
     def __init__(self, path: Path):
         super().__init__(str(path))
-        self.path = path
+        self.path, self.url = path, str(path)
         with path.open("rb") as file:
             start = file.read(len(START))
         if start != START[: len(start)]:
@@ -38,14 +40,17 @@ class Journal(JournalFileBackend):
             super().append_logs(logs)
             return
         text = "".join(json.dumps(log, separators=(",", ":")) + "\n" for log in logs)
-        with self.path.open("r+b", buffering=0) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
-            file.seek(_whole(file))
-            file.truncate()
-            rest = memoryview(text.encode())
-            while rest:
-                rest = rest[file.write(rest) :]
-            os.fsync(file.fileno())
+        try:
+            with self.path.open("r+b", buffering=0) as file:
+                fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+                file.seek(_whole(file))
+                file.truncate()
+                rest = memoryview(text.encode())
+                while rest:
+                    rest = rest[file.write(rest) :]
+                os.fsync(file.fileno())
+        except OSError as error:  # a full disk, say
+            raise StorageInternalError(f"nothing can be written: {reason(error)}") from None
 
 
 def _whole(file: Any, block: int = 1 << 16) -> int:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.conftest import nursery as nursery
 from tests.faults.ledger import LEDGER, Ledger
 from tests.faults.warm import Warm
 

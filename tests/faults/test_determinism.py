@@ -16,15 +16,13 @@ from tests.tiny import LEARNERS, tiny_config, tiny_graph
 
 @pytest.mark.parametrize("model", LEARNERS)
 def test_the_same_seed_gives_the_same_bits(model: str) -> None:
-    """Weights and logits, in single precision, with dropout, together and alone."""
-    config = tiny_config(model, dropout=0.3, input_dropout=0.2, epoch=6)
-    runs = [Run(model, config, split, seed) for split in (0, 1) for seed in (0, 7)]
-    for together in (True, False):
-        first, second = (train_runs(tiny_graph(), runs, together=together) for _ in range(2))
-        for a, b in zip(first, second):
-            assert torch.equal(a.trained.logits, b.trained.logits)
-            assert all(torch.equal(w, b.trained.weights[name]) for name, w in a.trained.weights.items())
-            assert a.trained.history == b.trained.history or model == "hdp"
+    """Weights and logits of runs trained together in single precision, with dropout."""
+    config = tiny_config(model, dropout=0.3, input_dropout=0.2, epoch=4)
+    runs = [Run(model, config, split, 7) for split in (0, 1)]
+    first, second = (train_runs(tiny_graph(), runs, together=True) for _ in range(2))
+    for a, b in zip(first, second):
+        assert torch.equal(a.trained.logits, b.trained.logits)
+        assert all(torch.equal(w, b.trained.weights[name]) for name, w in a.trained.weights.items())
 
 
 @pytest.mark.parametrize("more", [[], ["--deterministic"]], ids=["as it is", "--deterministic"])

@@ -19,6 +19,7 @@ COMMANDS = {
     "train": [*TRAIN, "--out", "out/result", "--seed", "1"],
     "tune": [*TUNE, "--out", "out/tuning"],
     "reproduce": [*REPRODUCE, "--out", "out/results"],
+    "tune, in a journal": [*TUNE, "--out", "out/tuning", "--storage", "out/tuning/study.journal"],
     "report": [*REPORT, "--out", "out/report.html"],
 }
 
@@ -75,13 +76,14 @@ def test_a_full_disk(warm: Warm, small: Path, tmp_path: Path, ledger: Ledger, na
                 end.code == 2 and not told(end.err, "space", "full", "i/o") and f"no word of it: {end.err}",
                 (name != "train" or end.code == 2) and now != kept and "the result of before has changed",
                 *damaged(small / "result"),
-                *(damaged(small) if name != "tune" else []),
+                *(damaged(small) if "tune" not in name else []),
             )
             filling.unlink()
             again = warm.do(COMMANDS[name], tmp_path)
             row.lost += [f"with room again it ended: {again.err}"] if again.code else []
             row.lost += [*damaged(small), *left_beside(small)]
-            if name == "tune" and len(finished(small / "tuning" / "study.db")) != 12:
+            study = "study.journal" if "journal" in name else "study.db"
+            if "tune" in name and len(finished(small / "tuning" / study)) != 12:
                 row.lost.append("the study is not complete")
             if name == "train":
                 assert warm.do(before, tmp_path).code == 0
@@ -119,7 +121,7 @@ def test_a_folder_that_may_only_be_read(warm: Warm, public: Path, ledger: Ledger
     tmp_path, out = public, public / "out"
     (tmp_path / "results").mkdir()
     assert warm.do([*TRAIN, "--out", "out/result"], tmp_path).code == 0
-    assert name != "tune" or warm.do(COMMANDS["tune"], tmp_path).code == 0
+    assert "tune" not in name or warm.do(COMMANDS[name], tmp_path).code == 0
     for file in (*out.rglob("*"), out):
         file.chmod(0o555 if file.is_dir() else 0o444)
     kept = sums(out)

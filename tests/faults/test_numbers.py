@@ -37,28 +37,29 @@ def wild() -> Graph:
 @together
 @pytest.mark.parametrize("model", ["mlp", "gcn", "hdp"])
 def test_a_loss_that_is_not_finite_ends_that_run_alone(model: str, at_once: bool) -> None:
-    good, bad = tiny_config(model), tiny_config(model, learning_rate=1e30)
+    """In double precision, where a run together with others is the same as alone."""
+    good, bad = tiny_config(model), tiny_config(model, learning_rate=1e200)
     runs = [Run(model, bad if i == 1 else good, 0, i) for i in range(4)]
-    found = train_runs(tiny_graph(), runs, together=at_once)
-    calm = train_runs(tiny_graph(), [Run(model, good, 0, i) for i in range(4)], together=at_once)
+    found = train_runs(tiny_graph(), runs, dtype=torch.float64, together=at_once)
     broke = found[1].trained
-    assert broke.diverged is not None and broke.diverged.term in broke.history
-    assert 1 <= broke.diverged.epoch == broke.epochs < 12
+    assert broke.diverged is not None and 1 <= broke.diverged.epoch == broke.epochs < 12
     assert not math.isfinite(broke.history[broke.diverged.term][-1])
     for i in (0, 2, 3):
-        assert found[i].trained.diverged is None
-        assert torch.equal(found[i].trained.logits, calm[i].trained.logits)
+        (calm,) = train_runs(tiny_graph(), [runs[i]], dtype=torch.float64)
+        assert found[i].trained.diverged is None and found[i].trained.epochs == calm.trained.epochs
+        torch.testing.assert_close(found[i].trained.logits, calm.trained.logits)
 
 
 def test_a_run_that_breaks_off_keeps_its_best_epoch_and_its_result_says_where(tmp_path: Path) -> None:
-    found = evaluate(tiny_graph(), "mlp", tiny_config("mlp", learning_rate=1e30), [0, 1])
-    (row, _) = found.splits
-    assert row.diverged == {"stage": "training", "epoch": row.epochs, "term": "loss"}
-    assert found.to_json()["splits"][0]["diverged"] == row.diverged
+    """A rate at which the numbers of the first epoch are huge and those of the second are too large."""
+    found = evaluate(tiny_graph(), "gcn", tiny_config("gcn", learning_rate=2.5e18, dropout=0.0), [0])
+    (row,) = found.splits
+    assert row.diverged is not None and row.diverged["stage"] == "training"
+    assert row.epochs == row.diverged["epoch"] > found.outcomes[0].trained.best_epoch >= 1
+    assert row.diverged["term"] in ("loss", "validation_loss") and row.test >= 0
     written = json.loads(save(tmp_path, found, tiny_graph())[0].read_text())
-    assert (
-        written["splits"][0]["diverged"]["epoch"] == row.epochs and written["config"]["learning_rate"] == 1e30
-    )
+    assert written["splits"][0]["diverged"] == row.diverged
+    assert written["config"]["learning_rate"] == 2.5e18
 
 
 def test_where_no_run_has_a_finite_loss_there_is_no_result_but_a_sentence() -> None:
@@ -85,6 +86,8 @@ def test_a_run_without_a_single_finite_loss_is_told_of_and_the_others_are_scored
     assert told == {"split": 1, "seed": 0, "stage": "training", "epoch": 3, "term": "loss",
                     "setting": config.to_dict()}  # fmt: skip
     assert [file.name for file in save(tmp_path, found, tiny_graph())] == ["result.json", "predictions.csv"]
+    (tmp_path / "mlp.toml").write_text("[tiny]\nepoch = 6\nhidden_dim = 8\n")
+    monkeypatch.setattr("heterophily.recipes.HERE", tmp_path)
     steps = bench.reproduce(["tiny"], ["mlp"], tmp_path / "results", read=lambda name: tiny_graph())
     assert {step.state for step in steps if step.model == "mlp"} == {"failed"}  # a mean of fewer is no cell
 
@@ -106,20 +109,19 @@ def test_a_study_goes_on_past_a_setting_that_blows_up_and_keeps_why(tmp_path: Pa
     ranges = {"learning_rate": Choice(0.01, 1e30)}
     config = {"hidden_dim": 8, "epoch": 6, "dropout": 0.0, "weight_decay": 0.0, "feature_norm": "none"}
     found = tune(
-        tiny_graph(), "mlp", 2, storage=tmp_path / "s.db", sampler="grid", ranges=ranges, config=config,
+        tiny_graph(), "mlp", 100, storage=tmp_path / "s.db", sampler="grid", ranges=ranges, config=config,
         splits=[0, 1],
     )  # fmt: skip
     assert found.config.to_dict()["learning_rate"] == 0.01
     trials = open_study(open_storage(tmp_path / "s.db"), "synthetic-mlp").trials
     told = {t.params["learning_rate"]: t.user_attrs["result"].get("diverged") for t in trials}
     assert told[0.01] is None
-    assert all(each["epoch"] >= 1 and each["term"] == "loss" for each in told[1e30])
+    assert all(each["epoch"] >= 1 and "loss" in each["term"] for each in told[1e30])
 
 
-@pytest.mark.parametrize("rate, code", [("1e30", 0), ("1e38", 0)])
-def test_the_command_ends_well_though_a_run_blew_up(ask: Ask, rate: str, code: int) -> None:
-    answer = ask("train", "synthetic", "--model", "mlp", *GRAPH, "--set", f"learning_rate={rate}", "--json")
-    assert answer.code == code and json.loads(answer.out)["splits"][0]["diverged"]["term"] == "loss"
+def test_the_command_says_in_a_line_that_all_blew_up(ask: Ask) -> None:
+    answer = ask("train", "synthetic", "--model", "mlp", *GRAPH, "--set", "learning_rate=1e30")
+    assert answer.code == 2 and "loss was not finite in epoch 1" in answer.err and answer.out == ""
 
 
 # Odd graphs
@@ -185,7 +187,7 @@ def test_an_empty_trust_set() -> None:
     h = torch.randn(4, 5, requires_grad=True)
     loss = tpc_loss(h, trust, 3, 0.5)
     loss.backward()
-    assert float(loss) == 0 and h.grad is not None and bool(h.grad.isfinite().all())
+    assert loss.item() == 0 and h.grad is not None and bool(h.grad.isfinite().all())
     c, present = prototypes(h, trust, 3)
     assert not present.any() and bool(c.isfinite().all())
     one = TrustSet(torch.tensor([True, False, False, False]), torch.tensor([0, 1, 2, 0]))
@@ -210,5 +212,5 @@ def test_a_class_with_no_prototype_and_one_that_no_training_node_has() -> None:
 
 
 def test_an_estimator_says_where_it_blew_up() -> None:
-    with pytest.raises(DivergedError, match="its loss was not finite in epoch 1; lower the learning rate"):
+    with pytest.raises(DivergedError, match="loss was not finite in epoch 1; lower the learning rate"):
         make_classifier("mlp", **tiny_config("mlp").to_dict()).fit(wild(), split=0)

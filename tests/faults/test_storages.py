@@ -58,7 +58,7 @@ def test_postgresql_is_stopped_and_started_in_the_middle_of_a_study(
             trouble.start()
             end = warm.do([*TUNE, "--storage", url], folder)
             trouble.join()
-            line = end.code == 2 and "Traceback" not in end.err and "does not answer" in end.err
+            line = end.code == 2 and "Traceback" not in end.err and "error: the storage" in end.err
             again = warm.do([*TUNE, "--storage", url], folder)
             row.note(
                 not (end.code == 0 or line) and f"it ended with {end.code}: {end.err}",
@@ -68,7 +68,7 @@ def test_postgresql_is_stopped_and_started_in_the_middle_of_a_study(
             )
 
 
-@pytest.mark.parametrize("suffix", ["db", "journal"])
+@pytest.mark.parametrize("suffix", ["journal", "db"][: times(1, 2)])
 def test_a_worker_is_frozen_and_woken(nursery: Nursery, tmp_path: Path, ledger: Ledger, suffix: str) -> None:
     """Another takes its trials over; awake again it loses nothing and counts nothing twice."""
     other = {"grace": 0.3, "beat": 0.05}

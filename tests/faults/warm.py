@@ -104,6 +104,7 @@ def child(job: dict[str, Any], told: Path, out: int, err: int) -> None:
     if job.get("clock"):
         jumping_clock()
     if job.get("deaf"):
+        del sys.modules["pyarrow"]
         sys.addaudithook(no_network)
     if model := job.get("hungry"):
         too_wide(model)
