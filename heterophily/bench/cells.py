@@ -78,7 +78,7 @@ def complaint(cell: Any) -> str:
         setting = fingerprint(cell["model"], cell["dataset"], cell["config"], cell["graph"])
         if setting != cell["test_opened"]["setting"]:
             return "its settings are not those that the test labels were opened for"
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         return f"it is not as results are ({type(error).__name__}: {error})"
     return ""
 

@@ -269,7 +269,7 @@ def scores_of(cell: Mapping[str, Any], model: str | None = None, source: str = "
             source=source,
             graph=json.dumps(cell.get("graph") or {}, sort_keys=True),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise CompareError(
             f"{source or 'this'} is no result: it should be a result.json of train, evaluate or reproduce "
             f"({type(error).__name__}: {error})"

@@ -72,10 +72,14 @@ def _earlier(file: Path, damaged: bool = False) -> dict[str, Any] | None:
     try:
         result = unsealed(json.loads(file.read_text(encoding="utf-8")))
         if "test_opened" in result:
-            return dict(result["test_opened"])
+            record = dict(result["test_opened"])
+            texts = all(isinstance(record[name], str) for name in ("by", "at", "setting"))
+            if not (texts and isinstance(record.get("earlier", []), list)):
+                raise ValueError("the record is not as records are")
+            return record
         parts = (result[name] for name in ("model", "dataset", "config", "graph"))
         return {"by": "train", "at": at, "setting": fingerprint(*parts)}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if damaged:
             return {"by": UNREADABLE, "at": at, "setting": None}
         raise OutputError(

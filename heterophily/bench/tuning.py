@@ -325,8 +325,8 @@ class Study:
                 mine.append(heir)
         missing = [place for place in self.span(batch, trials) if place not in held]
         proposer = None
+        held = self.places() if missing else held
         for place in missing:
-            held = self.places()
             if proposer is None:
                 proposer = Proposer([*held.values()], self.task.space, self.task.sampler, self.task.seed)
             params = self.propose(proposer, held, place)
@@ -335,6 +335,7 @@ class Study:
             if entered is None:
                 break
             mine.append(entered)
+            held[place] = entered
         return sorted(mine, key=lambda trial: trial.user_attrs["place"])
 
     def clear(self) -> None:

@@ -33,7 +33,8 @@ def test_two_processes_give_the_same_files(warm: Warm, tmp_path: Path, more: lis
             folder = tmp_path / f"{model} {name}"
             folder.mkdir()
             args = [model if part == "mlp" else part for part in TRAIN]
-            end = warm.do([*args, "--out", "result", *more], folder)
+            sets = ["--set", "epoch_init=6"] if model == "hdp" else []
+            end = warm.do([*args, *sets, "--out", "result", *more], folder)
             assert end.code == 0, end.err
             found.append(
                 (content(folder / "result/result.json"), (folder / "result/predictions.csv").read_bytes())
