@@ -25,6 +25,7 @@ import numpy as np
 from heterophily import load
 from heterophily.bench.diagnosis import MODELS, diagnose, starting_settings
 from heterophily.bench.protocol import evaluate
+from heterophily.files import write_file
 from heterophily.graph import Graph, synthetic
 
 SPLITS = 5
@@ -147,7 +148,7 @@ def main() -> None:
         kinds = {"all": rows, "synthetic": [r for r in rows if r["synthetic"]]}
         kinds["benchmark"] = [r for r in rows if not r["synthetic"]]
         found = {"seed": args.seed, "splits": SPLITS} | {kind: summary(part) for kind, part in kinds.items()}
-        out.write_text(json.dumps(found | {"rows": rows}, indent=1) + "\n")
+        write_file(out, json.dumps(found | {"rows": rows}, indent=1) + "\n")
     print(json.dumps(found["all"], indent=1))
 
 

@@ -17,11 +17,11 @@ import sys
 import tempfile
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from heterophily.files import write_file
 from heterophily.graph import Graph, synthetic
 from heterophily.graph.audit import audit
 from heterophily.graph.datasets import DATASETS, load, raw_files
@@ -79,7 +79,7 @@ def main() -> None:
             shared[name] = round(time.perf_counter() - start, 3)
     print(shared)
     found = {"large": large, "shared_seconds": shared, "cores": os.cpu_count(), "torch": torch.__version__}
-    Path(args.out).write_text(json.dumps(found, indent=1) + "\n")
+    write_file(args.out, json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from heterophily import MODELS, load
+from heterophily.files import write_file
 from heterophily.graph import Graph
 from heterophily.training.runs import Run, train_runs
 from heterophily.training.seal import open_score
@@ -72,7 +73,7 @@ def main() -> None:
             rows = [r for r in rows if (r["dataset"], r["model"]) != (name, model)] + [row]
             print(row, flush=True)
             found = {"threads": torch.get_num_threads(), "torch": torch.__version__, "rows": rows}
-            out.write_text(json.dumps(found, indent=1) + "\n")
+            write_file(out, json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

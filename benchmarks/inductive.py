@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from heterophily import MODELS, ConfigError, Graph, Split, load, make_classifier
+from heterophily.files import write_file
 from heterophily.recipes import recipe
 
 
@@ -88,7 +89,7 @@ def main() -> None:
             row = {"dataset": name, "model": model, "splits": args.splits} | mean | {"each": found}
             rows = [r for r in rows if (r["dataset"], r["model"]) != (name, model)] + [row]
             print({key: value for key, value in row.items() if key != "each"}, flush=True)
-            out.write_text(json.dumps({"torch": torch.__version__, "rows": rows}, indent=1) + "\n")
+            write_file(out, json.dumps({"torch": torch.__version__, "rows": rows}, indent=1) + "\n")
     print(table(rows), end="")
 
 

@@ -26,6 +26,7 @@ from torch_geometric.nn import GCNConv
 from heterophily import load
 from heterophily.adjacency import adjacency
 from heterophily.baselines.gcn import GCNConfig
+from heterophily.files import write_file
 from heterophily.graph import Graph
 from heterophily.hdp import HDPConfig
 from heterophily.models import MODELS
@@ -254,7 +255,7 @@ def main() -> None:
                     "s",
                     flush=True,
                 )
-        Path(args.out).write_text(json.dumps(found, indent=1) + "\n")
+        write_file(args.out, json.dumps(found, indent=1) + "\n")
     for row in found["epochs"]:
         ratios = f"GCN {row['gcn_ratio']:6.1f} x   HDP {row['hdp_ratio']:6.1f} x"
         print(f"{row['dataset']:10s} {row['runs']:4d} runs   {ratios}")

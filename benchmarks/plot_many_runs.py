@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,8 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from heterophily.files import write_file
 
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "benchmarks" / "many_runs.json"
@@ -263,9 +266,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.parse_args()
     found = json.loads(MEASURED.read_text(encoding="utf-8"))
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    write_file(PAGE, page(PAGE.read_text(encoding="utf-8"), found))
     note = {"Description": f"drawn from {MEASURED.name}, sha256 {digest(MEASURED)}"}
-    figure(found).savefig(PICTURE, dpi=130, metadata=note)
+    stream = io.BytesIO()
+    figure(found).savefig(stream, dpi=130, metadata=note)
+    write_file(PICTURE, stream.getvalue())
     print(f"wrote {PAGE.relative_to(ROOT)} and {PICTURE.relative_to(ROOT)}")
 
 

@@ -12,12 +12,12 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import torch
 
 from heterophily import MODELS, load
 from heterophily.bench.results import to_text
+from heterophily.files import write_file
 from heterophily.recipes import recipes
 from heterophily.training.runs import Run, train_runs
 
@@ -62,7 +62,7 @@ def main() -> None:
         last = (done.stdout or done.stderr).strip().splitlines()[-1]
         rows.append(json.loads(last) if done.returncode == 0 else {"model": model, "error": last})
         print(rows[-1], flush=True)
-        Path(args.out).write_text(to_text({"rows": rows}), encoding="utf-8")
+        write_file(args.out, to_text({"rows": rows}))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import pyarrow.parquet
 import torch
 
 from heterophily.bench.results import to_text
+from heterophily.files import write_file
 from heterophily.reading import read
 
 GIB = 1 << 30
@@ -128,7 +129,7 @@ def main() -> None:
         print(rows[-1], flush=True)
     # With others at work on the machine, the time on the clock is longer than it need be: see the load.
     content = {"cores": os.cpu_count(), "load": os.getloadavg()[1], "rows": rows}
-    Path(args.out).write_text(to_text(content), encoding="utf-8")
+    write_file(args.out, to_text(content))
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ import argparse
 import json
 import resource
 import time
-from pathlib import Path
 
 import torch
 
+from heterophily.files import write_file
 from heterophily.graph import synthetic
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.training.engine import Batch
@@ -55,7 +55,7 @@ def main() -> None:
         "torch": torch.__version__,
         "device": args.device,
     }
-    Path(args.out).write_text(json.dumps(found, indent=1) + "\n")
+    write_file(args.out, json.dumps(found, indent=1) + "\n")
     times = f"{small:.2f} s at 10,000 nodes, {large:.2f} s at 100,000"
     print(f"an epoch takes {times}: {large / small:.1f} times")
 

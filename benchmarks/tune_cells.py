@@ -26,6 +26,7 @@ from heterophily import load, tune
 from heterophily.bench.protocol import versions
 from heterophily.bench.tuning import Tuning
 from heterophily.config import ConfigError
+from heterophily.files import write_file
 from heterophily.graph import Graph
 from heterophily.models import find_model
 from heterophily.recipes import recipe
@@ -110,7 +111,7 @@ def main() -> None:
             text = f"val {100 * row['validation']:.2f} (start {100 * row['validation_at_start']:.2f})"
             effort = f"of {row['trials']:4d}, {row['seconds']:.0f} s"
             print(f"{dataset:10s} {model:10s} {text} {effort} {row['config']}", flush=True)
-            out.write_text(json.dumps(done) + "\n")
+            write_file(out, json.dumps(done) + "\n")
     print(f"{len(done)} cells, {time.perf_counter() - start:.0f} s")
 
 

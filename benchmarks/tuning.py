@@ -15,7 +15,6 @@ import json
 import tempfile
 import time
 import warnings
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -27,6 +26,7 @@ from heterophily.bench.protocol import versions
 from heterophily.bench.samplers import distribution
 from heterophily.bench.tuning import Tuning, blind
 from heterophily.config import Config
+from heterophily.files import write_file
 from heterophily.graph import Graph
 from heterophily.models import find_model
 from heterophily.stage import Trained
@@ -128,7 +128,7 @@ def main() -> None:
             ratio = f"{row[f'times_{name}']:.1f} x {row[name]['per_minute']:.2f} {name}"
             print(f"{model:5s} {mine['per_minute']:8.1f} trials a minute: {ratio}", flush=True)
         rows["models"][model] = row
-        Path(args.out).write_text(json.dumps(rows, indent=1) + "\n")
+        write_file(args.out, json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

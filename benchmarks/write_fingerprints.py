@@ -11,6 +11,7 @@ import argparse
 import json
 import warnings
 
+from heterophily.files import write_file
 from heterophily.graph.audit.look import Look
 from heterophily.graph.datasets import DATASETS, load, raw_files
 from heterophily.graph.known import FILE, to_json
@@ -30,7 +31,7 @@ def main() -> None:
         elif name in before:
             found[name] = before[name]
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in found.items())
-    FILE.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    write_file(FILE, f"{{\n{lines}\n}}\n")
     print(f"{len(found)} fingerprints in {FILE.name}")
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from heterophily.files import write_file
+
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "know-your-graph.md"
 TITLES = {"mlp": "MLP", "gcn": "GCN", "hdp": "HDP"}
@@ -76,4 +78,4 @@ def page(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write_file(PAGE, page(PAGE.read_text(encoding="utf-8")))

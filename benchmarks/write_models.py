@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from heterophily.files import write_file
 from heterophily.models import MODELS
 from heterophily.show.cards import models_markdown
 
@@ -23,4 +24,4 @@ def page(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write_file(PAGE, page(PAGE.read_text(encoding="utf-8")))

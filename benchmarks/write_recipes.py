@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from heterophily import MODELS
+from heterophily.files import write_file
 from heterophily.graph.datasets import DATASETS
 from heterophily.recipes import HERE, recipes
 
@@ -90,7 +91,7 @@ def take_in(file: str) -> None:
         before = next((other for other in rows if other["dataset"] == row["dataset"]), None)
         if before is None or before["validation"] < row["validation"]:
             rows = [other for other in rows if other is not before] + [row]
-            place.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+            write_file(place, "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 
 def main() -> None:
@@ -100,7 +101,7 @@ def main() -> None:
     for place in sorted(TUNED.glob("*.json")):
         rows, model = json.loads(place.read_text()), place.stem
         text = hdp(rows) if model == "hdp" else baseline(model, rows)
-        (HERE / f"{model}.toml").write_text(text, encoding="utf-8")
+        write_file(HERE / f"{model}.toml", text)
 
 
 if __name__ == "__main__":

@@ -158,7 +158,8 @@ class GraphClassifier(Fitted, ClassifierMixin, BaseEstimator):
         (outcome,) = train_runs(graph, [run], choose_device(self.device), watch=watch)
         if not math.isfinite(outcome.trained.validation_loss):
             raise DivergedError(
-                "no epoch gave a finite validation loss; lower the learning rate or check the scale of X"
+                f"no epoch gave a finite validation loss: {outcome.trained.diverged}; lower the learning "
+                "rate or check the scale of X"
             )
         self._settle(graph, split, outcome)
         self._how, self._origin = (run.config, seed), None

@@ -15,9 +15,7 @@ import hashlib
 import io
 import json
 import os
-import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +27,7 @@ import torch
 from torch import Tensor
 
 from heterophily._version import __version__
+from heterophily.files import OutputError, digest, found_folder, reason, write_folder
 from heterophily.graph import Graph, Split
 from heterophily.stage import Frozen
 
@@ -93,33 +92,16 @@ def write(folder: str | os.PathLike[str], kept: Kept) -> Path:
         "encoding": kept.encoding,
         "files": {name: _digest(content) for name, content in files.items()},
     }
-    text = json.dumps(head | {"checksum": _own_digest(head)}, indent=2, ensure_ascii=False, allow_nan=False)
-    new, old = (path.with_name(f".{path.name}.{os.getpid()}.{part}") for part in ("new", "old"))
+    text = json.dumps(head | {"checksum": digest(head)}, indent=2, ensure_ascii=False, allow_nan=False)
     try:
-        new.mkdir(parents=True)
-        for name, content in (files | {HEAD: (text + "\n").encode()}).items():
-            with (new / name).open("wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-        if path.exists():
-            path.replace(old)
-        new.replace(path)
-    except OSError as error:
-        if old.exists() and not path.exists():
-            with suppress(OSError):
-                old.replace(path)
-        raise FolderError(f"could not write the model to {path}: {_reason(error)}") from None
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-        if path.exists():
-            shutil.rmtree(old, ignore_errors=True)
-    return path
+        return write_folder(path, files | {HEAD: (text + "\n").encode()})
+    except OutputError as error:
+        raise FolderError(f"could not write the model: {error}") from None
 
 
 def checked(folder: str | os.PathLike[str]) -> Path:
     """Return the place of a folder if a model may be written there; said before anything takes time."""
-    path = Path(folder).expanduser().resolve()
+    path = found_folder(Path(folder).expanduser().resolve())
     if path.exists() and not path.is_dir():
         raise FolderError(f"{path} is a file; name a folder for the model")
     there = sorted(file.name for file in path.iterdir()) if path.is_dir() else []
@@ -133,14 +115,14 @@ def checked(folder: str | os.PathLike[str]) -> Path:
 
 def read(folder: str | os.PathLike[str]) -> Kept:
     """Read a folder, on the CPU; what was changed, cut or is missing is refused by name."""
-    path = Path(folder).expanduser()
+    path = found_folder(Path(folder).expanduser())
     head = _head(path)
     contents = {}
-    for name, digest in head["files"].items():
+    for name, expected in head["files"].items():
         if name not in (WEIGHTS, HISTORY, GRAPH, IDS):
             raise FolderError(f"{path / HEAD} names a file {name!r} that no model has; get the model again")
         contents[name] = _content(path, name)
-        if _digest(contents[name]) != digest:
+        if _digest(contents[name]) != expected:
             raise FolderError(
                 f"{path / name} is not what was saved (its checksum differs): cut, changed or of another "
                 "model; get the model again"
@@ -166,7 +148,7 @@ def _head(path: Path) -> dict[str, Any]:
             f"{path} was made by a newer version of heterophily ({head.get('library', 'unknown')}, format "
             f"{form}); this is {__version__}, which reads formats up to {FORMAT}: update it"
         )
-    if not isinstance(head.get("files"), dict) or head.pop("checksum", None) != _own_digest(head):
+    if not isinstance(head.get("files"), dict) or head.pop("checksum", None) != digest(head):
         raise FolderError(
             f"{path / HEAD} is not what was saved (its checksum differs): cut or changed; get the model again"
         )
@@ -254,17 +236,8 @@ def _content(path: Path, name: str) -> bytes:
     try:
         return (path / name).read_bytes()
     except OSError as error:
-        raise FolderError(f"{path / name} cannot be read: {_reason(error)}; get the model again") from None
+        raise FolderError(f"{path / name} cannot be read: {reason(error)}; get the model again") from None
 
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _own_digest(head: Mapping[str, Any]) -> str:
-    again = json.loads(json.dumps(head))  # as it will be when it is read
-    return _digest(json.dumps(again, sort_keys=True, ensure_ascii=False).encode())
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

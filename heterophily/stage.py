@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +27,17 @@ M = TypeVar("M", bound=nn.Module)
 
 class DivergedError(ValueError):
     """A training in which no epoch gave a finite loss."""
+
+
+class Diverged(NamedTuple):
+    """Where a training broke off: its loss was no longer a finite number, and never is again."""
+
+    epoch: int
+    term: str
+    """The part of the loss, or the loss on the validation nodes."""
+
+    def __str__(self) -> str:
+        return f"its {self.term.replace('_', ' ')} was not finite in epoch {self.epoch}"
 
 
 State = dict[str, Any]
@@ -92,6 +103,8 @@ class Trained:
     history: dict[str, list[float]]
     last_logits: Tensor | None = None
     """The logits of the epoch in which training ended, for whoever reads a paper so."""
+    diverged: Diverged | None = None
+    """Why training ended early; what is left is then of the best epoch before, if there was one."""
 
     @classmethod
     def told(cls, stage: Stage, weights: dict[str, Tensor]) -> Trained:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib
@@ -12,6 +13,7 @@ from hypothesis import settings
 
 from heterophily.cli import main
 from heterophily.plugins import load_files
+from tests.bench.nursery import Nursery
 from tests.command import Answer, Ask
 
 matplotlib.use("Agg")
@@ -33,6 +35,14 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.fail(f"HETEROPHILY_DATA is {named!r}, which is not a folder", pytrace=False)
     return folder
+
+
+@pytest.fixture(scope="session")
+def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    """A process that forks workers of studies and ends them."""
+    made = Nursery(tmp_path_factory.mktemp("nursery"))
+    yield made
+    made.close()
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "heterophily"
 
 # Bottom up. A room imports rooms of the layers below its own; rooms of one layer do not know each other.
 LAYERS = (
-    {"_version", "config"},
+    {"_version", "config", "files"},
     {"sparse"},
     {"graph", "layers"},
     {"reading"},  # users' own files

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from heterophily.bench.opening import fingerprint
-from heterophily.bench.results import to_text, write_files
+from heterophily.files import reason, sealed, to_text, unsealed, write_file
 
 Cell = dict[str, Any]
 """What ``Evaluation.to_json`` gives, and ``chosen``: how the setting was chosen."""
@@ -20,6 +21,8 @@ KEYS = (
     "model", "dataset", "metric", "splits", "mean", "std", "ddof", "seed", "seeds", "config", "graph",
     "device", "seconds", "versions", "chosen", "test_opened",
 )  # fmt: skip
+PLAIN = re.compile(r"\w[\w.+-]*")
+"""Names of datasets and models: they become names of files."""
 
 
 class CellError(ValueError):
@@ -33,9 +36,7 @@ def cell_file(folder: str | os.PathLike[str], table: str, dataset: str, model: s
 
 def write_cell(folder: str | os.PathLike[str], table: str, cell: Mapping[str, Any]) -> Path:
     """Write a cell to its place."""
-    file = cell_file(folder, table, cell["dataset"], cell["model"])
-    write_files(file.parent, {file.name: to_text(cell)})
-    return file
+    return write_file(cell_file(folder, table, cell["dataset"], cell["model"]), to_text(sealed(cell)))
 
 
 def read_cell(file: Path) -> Cell:
@@ -44,6 +45,10 @@ def read_cell(file: Path) -> Cell:
         cell = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CellError(f"{file} cannot be read as JSON ({type(error).__name__})") from None
+    try:
+        cell = unsealed(cell)
+    except ValueError as error:
+        raise CellError(f"{file} is no sound cell: {error}") from None
     if wrong := complaint(cell):
         raise CellError(f"{file} is no sound cell: {wrong}")
     if (file.parent.name, file.stem) != (cell["dataset"], cell["model"]):
@@ -59,6 +64,8 @@ def complaint(cell: Any) -> str:
         return "it is no JSON object"
     if missing := [key for key in KEYS if key not in cell]:
         return f"it lacks {', '.join(missing)}"
+    if not all(isinstance(cell[key], str) and PLAIN.fullmatch(cell[key]) for key in ("dataset", "model")):
+        return "its dataset or model is no plain name, and a file would be named by it"
     try:
         tests = [float(row["test"]) for row in cell["splits"]]
         scores = [*tests, *(float(row["validation"]) for row in cell["splits"])]
@@ -71,7 +78,7 @@ def complaint(cell: Any) -> str:
         setting = fingerprint(cell["model"], cell["dataset"], cell["config"], cell["graph"])
         if setting != cell["test_opened"]["setting"]:
             return "its settings are not those that the test labels were opened for"
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         return f"it is not as results are ({type(error).__name__}: {error})"
     return ""
 
@@ -84,14 +91,17 @@ def read_cells(folder: str | os.PathLike[str], table: str) -> list[Cell]:
             f"there is no folder {place}; `heterophily reproduce {table}` makes it, and --from names the "
             "folder above it"
         )
-    return [read_cell(file) for file in sorted(place.glob("*/*.json"))]
+    try:
+        return [read_cell(file) for file in sorted(place.glob("*/*.json"))]
+    except CellError as error:
+        raise CellError(
+            f"{error}; `heterophily reproduce {table}` sets it aside and trains it again"
+        ) from None
 
 
 def write_bundle(file: str | os.PathLike[str], table: str, cells: Iterable[Cell]) -> Path:
     """Write many cells as one file."""
-    place = Path(file).expanduser()
-    write_files(place.parent, {place.name: to_text({"table": table, "cells": list(cells)})})
-    return place
+    return write_file(file, to_text(sealed({"table": table, "cells": list(cells)})))
 
 
 def read_bundle(file: str | os.PathLike[str], table: str) -> list[Cell]:
@@ -100,9 +110,13 @@ def read_bundle(file: str | os.PathLike[str], table: str) -> list[Cell]:
         bundle = json.loads(Path(file).expanduser().read_text(encoding="utf-8"))
         found, cells = bundle["table"], list(bundle["cells"])
     except OSError as error:
-        raise CellError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise CellError(f"{file} cannot be read: {reason(error)}") from None
     except (ValueError, KeyError, TypeError):
         raise CellError(f"{file} is no bundle of cells; one is written by --bundle") from None
+    try:
+        unsealed(bundle)
+    except ValueError as error:
+        raise CellError(f"{file} is damaged: {error}; get it again") from None
     if found != table:
         raise CellError(f"{file} is a bundle of {found}, not of {table}")
     for number, cell in enumerate(cells, 1):
@@ -116,7 +130,7 @@ def unbundle(file: str | os.PathLike[str], table: str, folder: str | os.PathLike
     count = {"new": 0, "replaced": 0, "same": 0}
     for cell in read_bundle(file, table):
         place = cell_file(folder, table, cell["dataset"], cell["model"])
-        if place.exists() and place.read_text(encoding="utf-8") == to_text(cell):
+        if place.exists() and place.read_text(encoding="utf-8") == to_text(sealed(cell)):
             count["same"] += 1
             continue
         count["replaced" if place.exists() else "new"] += 1

@@ -16,6 +16,7 @@ import pandas as pd
 
 from heterophily.bench import statistics
 from heterophily.bench.statistics import Posterior, Ranks
+from heterophily.files import unsealed
 
 ALPHA, ROPE, SURE = 0.05, 0.01, 0.95
 """The level of a test, what difference counts as none (a point), and how probable is probable enough."""
@@ -268,7 +269,7 @@ def scores_of(cell: Mapping[str, Any], model: str | None = None, source: str = "
             source=source,
             graph=json.dumps(cell.get("graph") or {}, sort_keys=True),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise CompareError(
             f"{source or 'this'} is no result: it should be a result.json of train, evaluate or reproduce "
             f"({type(error).__name__}: {error})"
@@ -286,7 +287,7 @@ def read_scores(file: str | os.PathLike[str], model: str | None = None) -> list[
     try:
         if path.suffix.lower() == ".csv":
             return _from_csv(pd.read_csv(path), str(file), model)
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = unsealed(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise CompareError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}") from None
     except (ValueError, pd.errors.ParserError) as error:

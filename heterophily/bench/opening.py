@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from heterophily.bench.results import OutputError
 from heterophily.config import Config
+from heterophily.files import OutputError, unsealed
+
+UNREADABLE = "a file that cannot be read"
 
 
 class OpenedError(ValueError):
@@ -63,18 +65,28 @@ def _earlier(file: Path, damaged: bool = False) -> dict[str, Any] | None:
     One that cannot be read is refused, or with ``damaged`` recorded as such.
     """
     if not file.exists():
+        if (aside := file.with_name(f"{file.name}.damaged")).exists():  # and no sound one has come after
+            return {"by": UNREADABLE, "at": _changed(aside), "setting": None}
         return None
-    at = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat(timespec="seconds")
+    at = _changed(file)
     try:
-        result = json.loads(file.read_text(encoding="utf-8"))
+        result = unsealed(json.loads(file.read_text(encoding="utf-8")))
         if "test_opened" in result:
-            return dict(result["test_opened"])
+            record = dict(result["test_opened"])
+            texts = all(isinstance(record[name], str) for name in ("by", "at", "setting"))
+            if not (texts and isinstance(record.get("earlier", []), list)):
+                raise ValueError("the record is not as records are")
+            return record
         parts = (result[name] for name in ("model", "dataset", "config", "graph"))
         return {"by": "train", "at": at, "setting": fingerprint(*parts)}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if damaged:
-            return {"by": "a file that cannot be read", "at": at, "setting": None}
+            return {"by": UNREADABLE, "at": at, "setting": None}
         raise OutputError(
             f"{file} cannot be read as a result ({type(error).__name__}), so nobody can say whether the "
             "test set was opened; name another folder with --out"
         ) from None
+
+
+def _changed(file: Path) -> str:
+    return datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat(timespec="seconds")

@@ -18,7 +18,7 @@ from heterophily.config import Config, ConfigError
 from heterophily.graph import Graph
 from heterophily.graph.graph import GraphError
 from heterophily.models import find_model
-from heterophily.stage import DivergedError, Outcome, Trained, digest
+from heterophily.stage import Diverged, DivergedError, Outcome, Trained, digest
 from heterophily.training.engine import Watch
 from heterophily.training.runs import Run, train_runs
 from heterophily.training.seal import open_score
@@ -50,6 +50,8 @@ class SplitScore:
     """How many nodes the split trains, validates and tests on."""
     mask: str = ""
     """Names the split by its content: two results with the same are on the same nodes."""
+    diverged: Mapping[str, Any] | None = None
+    """Where training broke off, if it did: stage, epoch and term; the scores are of the best epoch before."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as it stands in result.json."""
@@ -60,7 +62,8 @@ class SplitScore:
             for name in ("split", "seed", "test_last"):
                 del row["initial"][name]
         where = {"nodes": dict(self.nodes), "mask": self.mask} if self.mask else {}
-        return row | dict(self.details) | where
+        broke = {} if self.diverged is None else {"diverged": dict(self.diverged)}
+        return row | dict(self.details) | where | broke
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +95,8 @@ class Evaluation:
     """How many seeds each split was trained from: ``seed``, ``seed + 1`` and so on."""
     opened: Mapping[str, Any] | None = None
     """The record of the opening of the test labels, where one is kept."""
+    diverged: tuple[Mapping[str, Any], ...] = ()
+    """Runs that never had a finite loss, and so no score: split, seed, stage, epoch, term and setting."""
 
     @property
     def by_split(self) -> dict[int, list[SplitScore]]:
@@ -125,8 +130,9 @@ class Evaluation:
         """Standard deviation over the seeds of a split, pooled over the splits; None for a single seed."""
         if self.seeds == 1:
             return None
-        variances = [np.var([s.test for s in runs], ddof=DDOF) for runs in self.by_split.values()]
-        return float(np.sqrt(np.mean(variances)))
+        several = [runs for runs in self.by_split.values() if len(runs) > 1]
+        variances = [np.var([s.test for s in runs], ddof=DDOF) for runs in several]
+        return float(np.sqrt(np.mean(variances))) if variances else None
 
     def to_json(self) -> dict[str, Any]:
         """Return everything a reader of the result needs, fit for JSON; scores are fractions."""
@@ -147,6 +153,7 @@ class Evaluation:
             "device": self.device,
             "seconds": self.seconds,
             "versions": versions(),
+            **({"diverged": [dict(run) for run in self.diverged]} if self.diverged else {}),
         } | ({} if self.opened is None else {"test_opened": dict(self.opened)})
 
 
@@ -165,6 +172,10 @@ def evaluate(
     ``config`` is the model's, or a mapping of settings; what it leaves out has its default. Every split
     is trained from the same ``seeds`` seeds: ``seed``, ``seed + 1`` and so on. All these runs are handed
     to the engine together. Test labels are read when all training is over, and for the scores only.
+
+    A run whose loss stops being a finite number ends there, and the others go on. It is scored by its best
+    epoch before; without one it has no score and is told of in ``diverged``. Where that is so of all runs
+    there is nothing to return.
     """
     start = time.perf_counter()
     found = find_model(model)
@@ -184,6 +195,15 @@ def evaluate(
     every = [(position, seed + i) for position in positions for i in range(seeds)]
     runs = [Run(found.name, config, graph.splits[position], each) for position, each in every]
     outcomes = train_runs(graph, runs, device, watch=watch)
+    lost = [(where, broke) for where, outcome in zip(every, outcomes) if (broke := _broken(outcome, True))]
+    diverged = tuple(
+        {"split": position, "seed": each, **broke, "setting": config.to_dict()}
+        for (position, each), broke in lost
+    )
+    if len(diverged) == len(every):
+        raise DivergedError(diverged_words(graph.name, diverged[0]))
+    outcomes = [outcome for outcome in outcomes if not _broken(outcome, True)]
+    every = [where for where in every if where not in dict(lost)]
     scores = tuple(_score(graph, *where, outcome) for where, outcome in zip(every, outcomes))
     return Evaluation(
         model=found.name,
@@ -196,7 +216,31 @@ def evaluate(
         seconds=time.perf_counter() - start,
         outcomes=tuple(outcomes),
         seeds=seeds,
+        diverged=diverged,
     )
+
+
+def diverged_words(dataset: str, run: Mapping[str, Any]) -> str:
+    """Say of a run that never had a finite loss what happened, and what to do."""
+    stage = "" if run["stage"] == "training" else f" of the {run['stage']}"
+    return (
+        f"on split {run['split']} of {dataset} from seed {run['seed']} no epoch{stage} gave a finite "
+        f"validation loss: {Diverged(run['epoch'], run['term'])}; lower the learning rate or check the scale "
+        "of the features"
+    )
+
+
+def _broken(outcome: Outcome, wholly: bool = False) -> dict[str, Any] | None:
+    """Say where a run broke off, if it did; ``wholly``: before it had anything to show."""
+    stages = {"initial assignment": outcome.initial, "training": outcome.trained}
+    for stage, trained in stages.items():
+        if trained is None:
+            continue
+        lost = not math.isfinite(trained.validation_loss)
+        if lost or (trained.diverged and not wholly):
+            epoch, term = trained.diverged or (trained.epochs, "validation_loss")
+            return {"stage": stage, "epoch": epoch, "term": term}
+    return None
 
 
 def versions() -> dict[str, str]:
@@ -214,11 +258,6 @@ def _score(graph: Graph, position: int, seed: int, outcome: Outcome) -> SplitSco
     split = graph.splits[position]
 
     def one(trained: Trained, **more: Any) -> SplitScore:
-        if not math.isfinite(trained.validation_loss):
-            raise DivergedError(
-                f"on split {position} of {graph.name} from seed {seed} no epoch gave a finite validation "
-                "loss; lower the learning rate or check the scale of the features"
-            )
         test, end = open_score(graph, split, trained.logits), trained.last_logits
         last = open_score(graph, split, end) if end is not None and bool(end.isfinite().all()) else None
         values = {"seconds": trained.seconds, "seed": seed, "test_last": last} | more
@@ -227,6 +266,7 @@ def _score(graph: Graph, position: int, seed: int, outcome: Outcome) -> SplitSco
     masks = dict(split.parts())
     more: dict[str, Any] = {
         "details": outcome.details,
+        "diverged": _broken(outcome),
         "nodes": {part: int(mask.sum()) for part, mask in masks.items()},
         "mask": digest(torch.stack([mask.cpu() for mask in masks.values()])).hex()[:16],
     }

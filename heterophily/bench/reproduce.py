@@ -12,22 +12,24 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import torch
 
 from heterophily.bench.cells import Cell, CellError, cell_file, read_cell, write_bundle, write_cell
 from heterophily.bench.opening import fingerprint, opening
-from heterophily.bench.protocol import evaluate
+from heterophily.bench.protocol import diverged_words, evaluate
 from heterophily.bench.published import table_1
-from heterophily.bench.results import OutputError, make_folder
 from heterophily.config import Config, ConfigError
+from heterophily.files import OutputError, make_folder, set_aside
 from heterophily.graph import Graph
 from heterophily.graph.datasets import DATASETS, canonical, load
 from heterophily.models import MODELS, find_model
 from heterophily.plugins import load_files, loaded_files
 from heterophily.recipes import datasets as datasets_with_recipe
 from heterophily.recipes import note, recipe
+from heterophily.stage import DivergedError
 from heterophily.training.engine import Watch
 
 TABLE = "table1"
@@ -66,6 +68,8 @@ class Step(NamedTuple):
     number: int = 0
     """Which of all cells it is, counted from 1."""
     total: int = 0
+    damaged: str = ""
+    """What was wrong with the file that was there, and where it is now."""
 
 
 Following = Callable[[str, int], AbstractContextManager[Watch | None]]
@@ -139,10 +143,11 @@ def reproduce(
     """Train every model with its packaged recipe on all splits of every dataset; say what became of each.
 
     A cell is written to ``folder/table1/DATASET/MODEL.json`` as soon as its training is over. One that is
-    there, is sound and has the same setting, seed and seeds is kept. One that fails is told and the others
-    go on. The test labels are opened once per cell, and the cell records it. ``jobs`` cells are trained at a
-    time, each in a process of its own. ``bundle`` names a file with all the cells asked for, written after
-    each. ``tell`` hears of each cell, ``follow`` gives what watches a training (of one job), ``read`` gives
+    there, is sound and has the same setting, seed and seeds is kept. One that is not sound is set aside, as
+    ``MODEL.json.damaged``, and trained again. One that fails is told and the others go on. The test labels
+    are opened once per cell, and the cell records it. ``jobs`` cells are trained at a time, each in a process
+    of its own. ``bundle`` names a file with all the cells asked for, written after each. ``tell`` hears of
+    each cell, ``follow`` gives what watches a training (of one job), ``read`` gives
     the graph of a name, by default ``load``.
     """
     if read is None:
@@ -214,6 +219,7 @@ def _cell(
 ) -> Step:
     """Train a cell, unless it is there already; say what became of it."""
     start = time.perf_counter()
+    damaged = _damaged(cell_file(folder, TABLE, dataset, model))
     try:
         chosen = setting(model, dataset)
         cell = _kept(folder, model, dataset, chosen.config, seed, seeds)
@@ -229,7 +235,7 @@ def _cell(
         step = Step(model, dataset, "failed", error=reason(error))
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-    return step._replace(seconds=time.perf_counter() - start)
+    return step._replace(seconds=time.perf_counter() - start, damaged=damaged)
 
 
 def _once(read: Callable[[str], Graph], name: str) -> Callable[[], Graph]:
@@ -247,6 +253,16 @@ def _once(read: Callable[[str], Graph], name: str) -> Callable[[], Graph]:
         return found[0]
 
     return graph
+
+
+def _damaged(file: Path) -> str:
+    """Set a cell that is not sound aside, and say so."""
+    try:
+        if file.exists():
+            read_cell(file)
+    except CellError as error:
+        return f"{error}; it is now {set_aside(file).name}"
+    return ""
 
 
 def _kept(
@@ -274,6 +290,8 @@ def _train(
 ) -> Cell:
     """Train a cell on all splits, open the test labels, and write it to its place."""
     result = evaluate(graph, model, chosen.config, None, seed, device, watch, seeds)
+    if result.diverged:  # a mean over fewer splits is no cell
+        raise DivergedError(diverged_words(dataset, result.diverged[0]))
     file = cell_file(folder, TABLE, dataset, model)
     opened = opening(file, model, dataset, chosen.config, {}, chosen.by, again=True, by="reproduce")
     cell = replace(result, opened=opened).to_json()
@@ -285,7 +303,7 @@ def _train(
 def reason(error: Exception) -> str:
     """Say in a line why a cell failed."""
     text = " ".join(str(error).split()) or type(error).__name__
-    if isinstance(error, MemoryError) or "out of memory" in text:
+    if isinstance(error, MemoryError) or "out of memory" in text or "allocate memory" in text:
         return "out of memory"
     ours = type(error).__module__.partition(".")[0] == "heterophily"
     return (text if ours else f"{type(error).__name__}: {text}")[:400]

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from heterophily.bench.protocol import Evaluation
+from heterophily.files import OutputError as OutputError
+from heterophily.files import make_folder as make_folder
+from heterophily.files import sealed
+from heterophily.files import to_text as to_text
+from heterophily.files import write_files as write_files
 from heterophily.graph import Graph
 from heterophily.outcomes import edge_table, probabilities
 
-FILES = ("predictions.csv", "edges.csv", "result.json")
-
-
-class OutputError(ValueError):
-    """A place where results cannot be written."""
+FILES = ("result.json", "predictions.csv", "edges.csv")
+"""In the order in which they are moved to their places: a folder with one of the others has the first."""
 
 
 def save(folder: str | os.PathLike[str], evaluation: Evaluation, graph: Graph) -> list[Path]:
     """Write an evaluation into a folder, over an earlier one as a whole; return the files written.
 
-    ``result.json`` is what ``--json`` prints. ``predictions.csv`` has a row per run and node.
-    ``edges.csv`` has a row per edge of E' with its verdict, for HDP and of the first run only (with
-    ten splits it would often be the largest file by far).
+    ``result.json`` is what ``--json`` prints, with checksums of all three. ``predictions.csv`` has a row
+    per run and node. ``edges.csv`` has a row per edge of E' with its verdict, for HDP and of the first run
+    only (with ten splits it would often be the largest file by far).
     """
     results_folder(folder)
     files: dict[str, str | bytes | None] = dict.fromkeys(FILES)
@@ -37,13 +36,13 @@ def save(folder: str | os.PathLike[str], evaluation: Evaluation, graph: Graph) -
         edges.insert(0, "split", evaluation.splits[0].split)
         edges.insert(1, "seed", evaluation.splits[0].seed)
         files["edges.csv"] = edges.to_csv(index=False, float_format="%.9g")
-    files["result.json"] = to_text(evaluation.to_json())
+    sums = {
+        name: hashlib.sha256(text.encode()).hexdigest()
+        for name, text in files.items()
+        if isinstance(text, str)
+    }
+    files["result.json"] = to_text(sealed(evaluation.to_json() | {"files": sums}))
     return write_files(folder, files)
-
-
-def to_text(content: Mapping[str, Any] | Sequence[Any]) -> str:
-    """Return JSON as it is written to files and printed; NaN, which is no JSON, is refused."""
-    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def predictions(evaluation: Evaluation, graph: Graph) -> pd.DataFrame:
@@ -84,54 +83,3 @@ def results_folder(folder: str | os.PathLike[str]) -> Path:
                 why = f"has a file {name} but no result.json, so that file may be yours"
                 raise OutputError(f"{path} {why}; name another folder")
     return path
-
-
-def make_folder(folder: str | os.PathLike[str]) -> Path:
-    """Make the folder and try to write there, so that a mistake shows before hours of training."""
-    path = Path(folder).expanduser()
-    trial = path / f".{os.getpid()}.trial"
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        trial.touch(exist_ok=True)
-        trial.unlink()
-    except OSError as error:
-        raise OutputError(f"cannot write to the folder {path}: {_reason(error)}; name another") from None
-    return path
-
-
-def write_files(folder: str | os.PathLike[str], files: Mapping[str, str | bytes | None]) -> list[Path]:
-    """Write files so that each is the old one or the new one at any moment; None removes an old one.
-
-    All are written beside their places first, and moved when the last is complete: whatever stops the
-    writing (a full disk, a signal) leaves an earlier result as it was.
-    """
-    path = make_folder(folder)
-    waiting: dict[Path, Path] = {}
-    try:
-        for name, content in files.items():
-            if content is not None:
-                waiting[path / f".{name}.{os.getpid()}.new"] = path / name
-                _write(path / f".{name}.{os.getpid()}.new", content)
-        for new, place in waiting.items():
-            new.replace(place)
-        for name, content in files.items():
-            if content is None:
-                (path / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(f"could not write the results to {path}: {_reason(error)}") from None
-    finally:
-        for new in waiting:
-            with suppress(OSError):
-                new.unlink(missing_ok=True)
-    return list(waiting.values())
-
-
-def _write(file: Path, content: str | bytes) -> None:
-    with file.open("wb") as stream:
-        stream.write(content.encode() if isinstance(content, str) else content)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

@@ -250,7 +250,7 @@ def enter(
         close(study, instead, TrialState.FAIL)
     every = study.get_trials(deepcopy=False)
     entered = next(trial for trial in reversed(every) if trial._trial_id == trial_id)
-    if places(every)[place].number == entered.number:
+    if _holder(every, place).number == entered.number:
         return entered
     close(study, entered, TrialState.FAIL)
     return None
@@ -258,7 +258,12 @@ def enter(
 
 def counts(study: optuna.Study, trial: FrozenTrial) -> bool:
     """Say whether a trial is the one that counts at its place."""
-    return places(study.get_trials(deepcopy=False))[trial.user_attrs["place"]].number == trial.number
+    return _holder(study.get_trials(deepcopy=False), trial.user_attrs["place"]).number == trial.number
+
+
+def _holder(trials: Iterable[FrozenTrial], place: int) -> FrozenTrial:
+    """Return the trial that counts at one place, without a look at the others."""
+    return places(trial for trial in trials if trial.user_attrs.get("place") == place)[place]
 
 
 def close(

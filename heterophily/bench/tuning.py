@@ -325,8 +325,8 @@ class Study:
                 mine.append(heir)
         missing = [place for place in self.span(batch, trials) if place not in held]
         proposer = None
+        held = self.places() if missing else held
         for place in missing:
-            held = self.places()
             if proposer is None:
                 proposer = Proposer([*held.values()], self.task.space, self.task.sampler, self.task.seed)
             params = self.propose(proposer, held, place)
@@ -335,6 +335,7 @@ class Study:
             if entered is None:
                 break
             mine.append(entered)
+            held[place] = entered
         return sorted(mine, key=lambda trial: trial.user_attrs["place"])
 
     def clear(self) -> None:
@@ -418,6 +419,8 @@ class Study:
             return
         whole = len(result["validation"]) == len(self.task.splits)
         kept = {name: result[name] for name in ("validation", "loss", "epochs")}
+        if any(broke := result.get("diverged", ())):  # split by split: epoch and term
+            kept["diverged"] = broke
         close(
             self.study,
             trial,
@@ -528,6 +531,7 @@ def _kept(trained: Sequence[Trained]) -> dict[str, Any]:
         "validation": [float(t.validation) if fine else 0.0 for t, fine in zip(trained, sound)],
         "loss": [float(t.validation_loss) if fine else 1e9 for t, fine in zip(trained, sound)],
         "epochs": [t.epochs for t in trained],
+        "diverged": [t.diverged and t.diverged._asdict() for t in trained],
         "seconds": sum(t.seconds for t in trained),
     }
 

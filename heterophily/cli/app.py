@@ -89,6 +89,9 @@ def mistake(error: Exception) -> str | None:
         isinstance(error, RuntimeError) and ("out of memory" in str(error) or "allocate memory" in str(error))
     ):
         text = "not enough memory; try fewer splits or seeds at a time, another device or smaller widths"
+    elif isinstance(error, RuntimeError) and "deterministic" in str(error):
+        operation = str(error).split(maxsplit=1)[0]
+        text = f"{operation} has no deterministic form here; leave out --deterministic or use --device cpu"
     else:
         return None
     return " ".join(text.split())

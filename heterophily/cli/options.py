@@ -59,6 +59,13 @@ GraphOptions = Annotated[
     typer.Option("--graph", metavar="KEY=VALUE", help="An option of the synthetic graph; may be repeated."),
 ]
 Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to train; auto: a GPU if any.")]
+Deterministic = Annotated[
+    bool,
+    typer.Option(
+        "--deterministic",
+        help="Same seed, same bits on a GPU too, somewhat slower; on a CPU it is always so.",
+    ),
+]
 Data = Annotated[
     Path | None,
     typer.Option(

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from heterophily.cli.app import Mistake, app, complain, say, screen
-from heterophily.cli.options import AsJson, Data, Device, Seed, Seeds
+from heterophily.cli.options import AsJson, Data, Deterministic, Device, Seed, Seeds
 
 if TYPE_CHECKING:
     from heterophily.bench.compare import Comparison
@@ -61,6 +61,7 @@ def reproduce(
             "one for each core, at most eight.",
         ),
     ] = None,
+    deterministic: Deterministic = False,
     data: Data = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where the cells go, as table1/DATASET/MODEL.json.")
@@ -98,7 +99,7 @@ def reproduce(
     columns, rows = bench.columns(datasets), bench.rows(models)
     if not columns:
         raise Mistake("--datasets names none; say paper, all or names with commas between")
-    where = choose_device(device)
+    where = choose_device(device, deterministic)
     warnings.simplefilter("default", MissingClassWarning)
     console, start = screen(), time.perf_counter()
 

@@ -12,6 +12,7 @@ from heterophily.cli.app import Mistake, app, say, screen
 from heterophily.cli.options import (
     AsJson,
     Data,
+    Deterministic,
     Device,
     GraphOptions,
     Seed,
@@ -46,6 +47,7 @@ def study(
     settings: Settings = None,
     graph_options: GraphOptions = None,
     device: Device = "auto",
+    deterministic: Deterministic = False,
     data: Data = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where NAME-DATASET.json and the picture go.")
@@ -81,7 +83,7 @@ def study(
         find_model(model)
     drawn = {each: graph_options_of(each, pairs("--graph", graph_options)) for each in wanted}
     positions = chosen.splits if split is None else split_positions(split)
-    where = choose_device(device)
+    where = choose_device(device, deterministic)
     make_folder(out)
 
     from heterophily.show.progress import Follow

@@ -16,6 +16,7 @@ from heterophily.cli.options import (
     AsJson,
     Data,
     Dataset,
+    Deterministic,
     Device,
     GraphOptions,
     ModelName,
@@ -47,6 +48,7 @@ def train(
     ] = None,
     graph_options: GraphOptions = None,
     device: Device = "auto",
+    deterministic: Deterministic = False,
     data: Data = None,
     out: Annotated[
         Path | None,
@@ -59,7 +61,8 @@ def train(
     All splits and seeds are trained together where that is faster. The std is that of a sample (ddof 1).
     """
     run(
-        dataset, model, recipe, settings, split, seed, seeds, graph_options, device, data, out, as_json,
+        dataset, model, recipe, settings, split, seed, seeds, graph_options, device, deterministic, data, out,
+        as_json,
     )  # fmt: skip
 
 
@@ -78,6 +81,7 @@ def evaluate(
     seeds: Seeds = 1,
     graph_options: GraphOptions = None,
     device: Device = "auto",
+    deterministic: Deterministic = False,
     data: Data = None,
     out: Annotated[
         Path | None,
@@ -109,8 +113,8 @@ def evaluate(
         return opening(folder / "result.json", found.name, name, config, options, recipe, again)
 
     run(
-        name, found.name, recipe, None, split, seed, seeds, graph_options, device, data, folder, as_json,
-        record,
+        name, found.name, recipe, None, split, seed, seeds, graph_options, device, deterministic, data,
+        folder, as_json, record,
     )  # fmt: skip
 
 
@@ -124,6 +128,7 @@ def run(
     seeds: int,
     graph_options: list[str] | None,
     device: str,
+    deterministic: bool,
     data: Path | None,
     out: Path | None,
     as_json: bool,
@@ -131,6 +136,7 @@ def run(
 ) -> None:
     """Train, score, print and save; ``record`` says of an opening of the test set why it was let be."""
     from heterophily import recipes
+    from heterophily.bench.protocol import diverged_words
     from heterophily.bench.protocol import evaluate as evaluated
     from heterophily.bench.results import results_folder, save, to_text
     from heterophily.graph.datasets import canonical
@@ -143,7 +149,7 @@ def run(
     found, name = find_model(model), canonical(dataset)
     chosen = {} if recipe is None else recipes.recipe(found.name, name, recipe)
     config = found.config.parse(chosen | pairs("--set", settings))
-    where = choose_device(device)
+    where = choose_device(device, deterministic)
     positions = split_positions(split)
     options = graph_options_of(name, pairs("--graph", graph_options))
     if out is not None:
@@ -164,6 +170,10 @@ def run(
     else:
         Console().print(tables.evaluation_table(result))
         Console().print(Text(tables.summary(result)), soft_wrap=True)
+    for lost in result.diverged:
+        say(f"without a score, the others go on: {diverged_words(name, lost)}", "red")
     if out is not None:
         files = save(out, result, graph)
         say(f"wrote {', '.join(file.name for file in files)} to {out}", "dim")
+    if result.diverged:
+        raise typer.Exit(1)

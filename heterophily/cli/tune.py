@@ -19,6 +19,7 @@ from heterophily.cli.options import (
     AsJson,
     Data,
     Dataset,
+    Deterministic,
     Device,
     GraphOptions,
     ModelName,
@@ -98,6 +99,7 @@ def tune(
     ] = False,
     graph_options: GraphOptions = None,
     device: Device = "auto",
+    deterministic: Deterministic = False,
     data: Data = None,
     out: Annotated[
         Path | None,
@@ -144,7 +146,7 @@ def tune(
         raise Mistake(f"--set and --space both name {both[0]}; it is either set or searched")
     first = None if start is None else recipes.recipe(found.name, name, start)
     seconds = None if time is None else seconds_of(time)
-    where = choose_device(device)
+    where = choose_device(device, deterministic)
     positions = split_positions(split)
     options = graph_options_of(name, pairs("--graph", graph_options))
     folder = out or Path("tuning") / f"{name}-{found.name}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import io
 import os
 import re
 import socket
@@ -25,6 +26,7 @@ import torch
 from torch import Tensor
 
 from heterophily.config import no_such
+from heterophily.files import OutputError, move, write_file
 from heterophily.graph.graph import Graph, GraphError, Split, random_splits
 from heterophily.graph.synthetic import synthetic
 
@@ -258,9 +260,7 @@ def _download(facts: Facts, folders: list[Path]) -> Graph:
             dataset.download()
             graph = _graph(facts, Path(stage))
             for file in _files(facts, Path(stage)):
-                target = home / file.relative_to(stage)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                file.replace(target)
+                move(file, home / file.relative_to(stage))
             return graph
     except _network_errors() as error:
         why = f"could not be downloaded ({type(error).__name__}: {error})"
@@ -321,10 +321,12 @@ def _graph(facts: Facts, folder: Path) -> Graph:
 
 def _read(facts: Facts, folder: Path) -> dict[str, Tensor]:
     """Read the raw files by PyG's class."""
+    from heterophily.graph import pickles
     from heterophily.graph.pyg import open_dataset
 
     dataset = open_dataset(facts, folder)
     try:
+        pickles.check(_files(facts, folder))
         with warnings.catch_warnings():  # some of PyG's readers set filters
             dataset.process()
     except Exception as error:
@@ -364,12 +366,11 @@ def _recall(kept: Path, files: list[Path]) -> dict[str, Tensor] | None:
 
 
 def _keep(kept: Path, files: list[Path], tensors: dict[str, Tensor]) -> None:
-    """Keep the tensors for the next time: a whole file or none, and none where nothing can be written."""
-    with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent, ignore_cleanup_errors=True) as stage:
-            torch.save((_fingerprint(files), tensors), Path(stage, kept.name))
-            Path(stage, kept.name).replace(kept)
+    """Keep the tensors for the next time; not where nothing can be written."""
+    with suppress(OSError, OutputError):
+        stream = io.BytesIO()
+        torch.save((_fingerprint(files), tensors), stream)
+        write_file(kept, stream.getvalue())
 
 
 def _check(facts: Facts, tensors: dict[str, Tensor], folder: Path) -> None:

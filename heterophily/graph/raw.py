@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+
+from heterophily.graph import pickles
 
 Oddity = tuple[str, str, int]
 """A code, a sentence and a count."""
@@ -51,8 +52,7 @@ def _node_lines(file: Path, features: int) -> list[Oddity]:
 
 
 def _planetoid(file: Path) -> list[Oddity]:
-    with file.open("rb") as stream:
-        lists: dict[int, list[int]] = pickle.load(stream, encoding="latin1")
+    lists: dict[int, list[int]] = pickles.load(file)
     loops = sum(node in others for node, others in lists.items())
     again = sum(len(others) - len(set(others)) for others in lists.values())
     found: list[Oddity] = []

@@ -17,9 +17,9 @@ which moves d + ½ by a factor below (range of d + ½)^(1 / L). The usual benchm
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -30,6 +30,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from heterophily.files import OutputError, write_file
 from heterophily.graph.datasets import cache_folder
 from heterophily.graph.graph import Graph
 
@@ -251,9 +252,8 @@ def _recall(kept: Path, depth: int) -> Similarity | None:
 
 
 def _keep(kept: Path, found: Similarity) -> None:
-    """Keep a result for the next time: a whole file or none, and none where nothing can be written."""
-    with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent, ignore_cleanup_errors=True) as stage:
-            np.savez_compressed(Path(stage, kept.name), **found._asdict())
-            Path(stage, kept.name).replace(kept)
+    """Keep a result for the next time; not where nothing can be written."""
+    with suppress(OSError, OutputError):
+        stream = io.BytesIO()
+        np.savez_compressed(stream, **found._asdict())
+        write_file(kept, stream.getvalue())

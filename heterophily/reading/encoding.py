@@ -146,7 +146,7 @@ class Encoding:
                 stored["id"],
                 stored["label"],
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
             if isinstance(error, ReadingError):
                 raise
             raise ReadingError(f"the stored encoding is damaged ({type(error).__name__}: {error})") from None

@@ -80,6 +80,8 @@ def step_line(step: Step) -> str:
     if step.state == "kept":
         return ""
     head = f"{step.number}/{step.total} · {step.dataset} · {MODELS[step.model].title}"
+    if step.damaged:
+        head = f"{head} · again, as {step.damaged}"
     if step.cell is None:
         return f"{head} · failed: {step.error}"
     (entry,) = table1([step.cell]).entries

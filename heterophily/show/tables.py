@@ -40,7 +40,8 @@ def evaluation_table(evaluation: Evaluation) -> Table:
         first = [run.initial for run in runs if run.initial]
         scores = [mean(r.validation for r in first), mean(r.test for r in first)] if first else []
         tests = [run.test for run in runs]
-        scores += [mean(run.validation for run in runs), mean(tests), *([stdev(tests)] if several else [])]
+        spread = stdev(tests) if len(tests) > 1 else math.nan
+        scores += [mean(run.validation for run in runs), mean(tests), *([spread] if several else [])]
         epochs, seconds = mean(run.epochs for run in runs), sum(run.seconds for run in runs)
         table.add_row(str(split), *map(percent, scores), f"{epochs:,.0f}", f"{seconds:.1f}")
     return table

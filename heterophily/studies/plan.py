@@ -97,7 +97,8 @@ class Plan:
                 if not math.isfinite(trial.outcome.trained.validation_loss):
                     raise DivergedError(
                         f"{find_model(model).title} on split {trial.split.name!r} of {graph.name}: no epoch "
-                        "gave a finite validation loss; lower the learning rate or check the features' scale"
+                        f"gave a finite validation loss: {trial.outcome.trained.diverged}; lower the "
+                        "learning rate or check the features' scale"
                     )
         settings = {model: config.changes() for model, config in reversed(distinct)}
         return [trials[entry] for entry in entries], {

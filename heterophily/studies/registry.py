@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heterophily.config import no_such
+from heterophily.files import unsealed
 from heterophily.studies import (
     ablation,
     calibration,
@@ -123,7 +124,7 @@ def from_json(content: Mapping[str, Any]) -> Result:
 def read(file: str | os.PathLike[str]) -> Result:
     """Read a result from the JSON file that ``heterophily study`` has written."""
     try:
-        content = json.loads(Path(file).expanduser().read_text(encoding="utf-8"))
+        content = unsealed(json.loads(Path(file).expanduser().read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise StudyError(f"{file} cannot be read as a result of a study: {error}") from None
     return from_json(content)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from heterophily.config import ConfigError
+from heterophily.files import sealed
 
 
 class StudyError(ConfigError):
@@ -39,10 +40,10 @@ class Result:
         return cls(**{name: content[name] for name in wanted})
 
     def to_text(self) -> str:
-        """Return the JSON as it is written to a file: a line for each field, as some are long."""
+        """Return the JSON as it is written to a file, with its checksum; a line for each field."""
         lines = [
             f" {json.dumps(name)}: {json.dumps(value, allow_nan=False, ensure_ascii=False)}"
-            for name, value in self.to_json().items()
+            for name, value in sealed(self.to_json()).items()
         ]
         return "{\n" + ",\n".join(lines) + "\n}\n"
 

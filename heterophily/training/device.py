@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import re
 
@@ -11,8 +12,20 @@ import torch
 from heterophily.config import ConfigError
 
 
-def choose_device(name: str) -> torch.device:
+def be_deterministic() -> None:
+    """Let torch use only operations that give the same bits each time; where it has none it says so.
+
+    A CPU gives the same bits in any case. Must be called before the first CUDA operation of the process.
+    """
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True)
+    torch.backends.cudnn.benchmark = False
+
+
+def choose_device(name: str, deterministic: bool = False) -> torch.device:
     """Return the device of a name; "auto" is a GPU where there is one."""
+    if deterministic:
+        be_deterministic()
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if not re.fullmatch(r"cpu|cuda(:[0-9]{1,2})?", str(name)):

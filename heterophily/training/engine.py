@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from heterophily.layers import Dropout
-from heterophily.stage import Network, Stage, State, Trained
+from heterophily.stage import Diverged, Network, Stage, State, Trained
 from heterophily.training import metrics
 from heterophily.training.adam import Adam
 from heterophily.training.allocation import keep_freed_memory
@@ -81,9 +81,14 @@ class Record:
         self.best_epoch = per_run([0] * runs, torch.int64)
         self.done = per_run([False] * runs, torch.bool)
 
-    def update(self, score: Tensor, loss: Tensor) -> Tensor:
-        """Take in the validation score and loss of an epoch; return the flags of `Verdict.news`."""
-        counts = loss.isfinite() & ~self.done
+    def update(self, score: Tensor, loss: Tensor, trained: Tensor | None = None) -> Tensor:
+        """Take in the validation score and loss of an epoch; return the flags of `Verdict.news`.
+
+        A run whose loss, on the validation nodes or the one it was ``trained`` with, is not finite is done:
+        its weights are lost.
+        """
+        sound = loss.isfinite() if trained is None else loss.isfinite() & trained.isfinite()
+        counts = sound & ~self.done
         lower = loss < self.loss
         better = (
             torch.where(self.by_loss, lower, (score > self.score) | ((score == self.score) & lower)) & counts
@@ -93,7 +98,7 @@ class Record:
         self.loss.copy_(torch.where(better, loss, self.loss))
         self.best_epoch.copy_(torch.where(better, self.epoch, self.best_epoch))
         self.bar.copy_(torch.where(improved, score, self.bar))
-        self.done |= (self.epoch - self.best_epoch >= self.patience) | (self.epoch >= self.last)
+        self.done |= ~sound | (self.epoch - self.best_epoch >= self.patience) | (self.epoch >= self.last)
         return torch.stack([better, improved, self.done])
 
     def keep(self, rows: Tensor) -> None:
@@ -140,6 +145,7 @@ class Batch:
         self.last, self.run_epochs, self.best = max(s.schedule.epochs for s in stages), 0, -1.0
         self.lingering: set[int] = set()  # rows of runs that are done but still in the batch
         self.names: list[str] = []
+        self.terms: list[str] = []  # those of them that are losses
         self.history: list[tuple[list[int], Tensor, Named]] = []
         self.capture = device.type == "cuda" if capture is None else capture
         # A captured epoch is made anew when runs leave, so they wait until a quarter of the batch is done.
@@ -215,8 +221,8 @@ class Batch:
         loss = metrics.loss(logits, labels, validation).double()
         fitted = metrics.accuracy(logits, labels, train)
         figures = parts | {"train": fitted, "validation": score, "validation_loss": loss}
-        self.names = list(figures)
-        flags = self.record.update(score, loss)
+        self.names, self.terms = list(figures), [*parts, "validation_loss"]
+        flags = self.record.update(score, loss, parts.get("loss"))
         news = torch.cat([flags.double(), score.double().unsqueeze(0)])
         return Verdict(logits, news, torch.stack([figure.double() for figure in figures.values()]))
 
@@ -301,9 +307,17 @@ class Batch:
                 seconds=seconds * (epochs[i] / sum(epochs) if any(epochs) else 1 / len(epochs)),
                 history=curves[i],
                 last_logits=self.last_logits[i],
+                diverged=_diverged(curves[i], epochs[i], self.terms),
             )
             for i, stage in enumerate(self.stages)
         ]
+
+
+def _diverged(curve: dict[str, list[float]], epoch: int, terms: Sequence[str]) -> Diverged | None:
+    """Say in which epoch and by which term a run broke off; of a sum and its parts the part is named."""
+    broken = [name for name in terms if not math.isfinite(curve[name][-1])]
+    broken.sort(key=lambda name: (name == "validation_loss", name == "loss"))
+    return Diverged(epoch, broken[0]) if broken else None
 
 
 def _stack_named(each: Sequence[Named], device: torch.device, dtype: torch.dtype) -> Named:

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import pwd
-import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,84 +17,26 @@ from heterophily.bench.storage import open_storage, open_study, shut
 from heterophily.bench.tuning import tune
 from heterophily.config import ConfigError
 from tests.bench.nursery import SMALL, WRITES, Nursery, finished
+from tests.bench.postgres import Server
 from tests.tiny import tiny_graph
 
 psycopg = pytest.importorskip("psycopg", reason="no PostgreSQL driver: pip install 'heterophily[postgresql]'")
 KILLED = -9
-NUMBERS = count()
-
-
-def program(name: str) -> str:
-    """Find a program of PostgreSQL's server."""
-    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    found = next((str(folder / name) for folder in folders if (folder / name).exists()), shutil.which(name))
-    if not found:
-        pytest.skip(f"no PostgreSQL server on this machine: there is no {name}")
-    return found
-
-
-def someone() -> dict[str, Any]:
-    """Return who may run the server, which refuses root."""
-    if os.geteuid():
-        return {}
-    for name in ("postgres", "nobody"):
-        try:
-            found = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
-    pytest.skip("a PostgreSQL server does not run as root, and there is no user postgres or nobody")
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """A server of its own in a temporary folder; the beginning of its URLs."""
-    initdb, postgres, who = program("initdb"), program("postgres"), someone()
-    with tempfile.TemporaryDirectory() as text:
-        folder = Path(text)
-        if who:
-            os.chown(folder, who["user"], who["group"])
-        made = subprocess.run(
-            [initdb, "-D", folder / "data", "-U", "ada", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"],
-            capture_output=True, text=True, cwd=folder, **who,
-        )  # fmt: skip
-        if made.returncode:
-            pytest.skip(f"PostgreSQL's initdb failed: {made.stderr.strip().splitlines()[-1:]}")
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-        with (folder / "log").open("w") as log:
-            process = subprocess.Popen(
-                [postgres, "-D", folder / "data", "-k", folder, "-h", "127.0.0.1", "-p", str(port),
-                 "-c", "fsync=off", "-c", "shared_buffers=16MB"],
-                stdout=log, stderr=log, cwd=folder, **who,
-            )  # fmt: skip
-        try:
-            start = f"postgresql://ada:secret@127.0.0.1:{port}/"
-            while not answers(start):
-                if process.poll() is not None:
-                    pytest.skip(f"PostgreSQL does not start: {(folder / 'log').read_text().strip()}")
-                time.sleep(0.05)
-            yield start
-        finally:
-            process.send_signal(2)  # a fast shutdown
-            process.wait()
-
-
-def answers(start: str) -> bool:
-    try:
-        psycopg.connect(f"{start}postgres").close()
-    except psycopg.OperationalError:
-        return False
-    return True
+def server() -> Iterator[Server]:
+    """A server of its own in a temporary folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(Path(folder))
+        yield server
+        server.stop()
 
 
 @pytest.fixture
-def database(server: str) -> str:
+def database(server: Server) -> str:
     """The URL of a new database."""
-    name = f"studies{next(NUMBERS)}"
-    with psycopg.connect(f"{server}postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return f"{server}{name}"
+    return server.database()
 
 
 def job(storage: str | Path, *steps: dict[str, Any], **arguments: Any) -> dict[str, Any]:
@@ -148,11 +84,11 @@ def test_a_plain_url_means_the_driver_that_is_installed_with_the_package(databas
         assert len(found.trials) == 4
 
 
-def test_a_database_that_is_not_there_is_a_sentence(server: str) -> None:
+def test_a_database_that_is_not_there_is_a_sentence(server: Server) -> None:
     with pytest.raises(
         ConfigError, match='ada:…@.* cannot be opened: .*database "none" does not exist'
     ) as said:
-        open_storage(f"{server}none")
+        open_storage(f"{server.url}none")
     assert "secret" not in str(said.value)
 
 

@@ -15,6 +15,7 @@ from heterophily.bench.published import table_1
 from heterophily.bench.reproduce import Step, columns, rows, setting
 from heterophily.bench.results import OutputError
 from heterophily.config import ConfigError
+from heterophily.files import sealed
 from heterophily.graph import Graph
 from heterophily.graph.datasets import DATASETS
 from heterophily.graph.graph import GraphError
@@ -167,6 +168,9 @@ def test_a_cell_that_was_meddled_with_is_refused(
     run(tmp_path, ("mlp",))
     file = cell_file(tmp_path / "results", "table1", "tiny", "mlp")
     file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(CellError, match="its checksum differs.*reproduce table1` sets it aside"):
+        read_cells(tmp_path / "results", "table1")
+    file.write_text(json.dumps(sealed(json.loads(file.read_text()))))  # and with a checksum that fits
     with pytest.raises(CellError, match=sentence):
         read_cells(tmp_path / "results", "table1")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from functools import cache
@@ -10,9 +11,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from heterophily import files as module
 from heterophily.bench import Evaluation, evaluate
-from heterophily.bench import results as module
 from heterophily.bench.results import OutputError, make_folder, predictions, save, to_text, write_files
+from heterophily.files import unsealed
 from heterophily.graph import Graph
 from tests.tiny import tiny_config, tiny_graph
 
@@ -25,18 +27,19 @@ def evaluated(model: str) -> Evaluation:
 def test_a_result_is_three_files_that_agree(tmp_path: Path) -> None:
     evaluation = evaluated("hdp")
     files = save(tmp_path / "new" / "folder", evaluation, tiny_graph())
-    assert [file.name for file in files] == ["predictions.csv", "edges.csv", "result.json"]
-    written = json.loads(files[2].read_text(encoding="utf-8"))
-    assert written == json.loads(to_text(evaluation.to_json()))
+    assert [file.name for file in files] == ["result.json", "predictions.csv", "edges.csv"]
+    written = unsealed(json.loads(files[0].read_text(encoding="utf-8")))
+    sums = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files[1:]}
+    assert written == json.loads(to_text(evaluation.to_json())) | {"files": sums}
 
-    nodes = pd.read_csv(files[0])
+    nodes = pd.read_csv(files[1])
     assert len(nodes) == 2 * tiny_graph().num_nodes
     tested = nodes[nodes["part"] == "test"]
     accuracy = (tested["label"] == tested["predicted"]).groupby(tested["split"]).mean()
     assert accuracy.tolist() == pytest.approx([row["test"] for row in written["splits"]])
     assert nodes.filter(regex="^p_").sum(axis=1).to_numpy() == pytest.approx(1, abs=1e-4)
 
-    edges = pd.read_csv(files[1])
+    edges = pd.read_csv(files[2])
     assert edges["split"].unique().tolist() == [0] and edges["seed"].unique().tolist() == [0]
     above = edges["probability"] >= edges["threshold"]
     assert (above | (edges["verdict"] == "heterophilous")).all()

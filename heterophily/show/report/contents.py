@@ -19,7 +19,7 @@ from heterophily.show.study_tables import study_table
 from heterophily.studies import STUDIES, Result, StudyError, read
 from heterophily.studies.tsne import Tsne
 
-BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError)
+BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError)
 """What numbers that are not as they should be lead to."""
 
 
