@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -191,15 +194,32 @@ def _side_by_side(
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), _settle_in, (jobs, loaded_files()))
     try:
         yield from pool.map(partial(_alone, work, read), *zip(*places))
+    except BrokenProcessPool:
+        raise CellError(
+            "a process that trained a cell was killed, maybe for want of memory; the same command goes on, "
+            "with --jobs 1 in less memory"
+        ) from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+        for process in active_children():  # what is under way would be waited for
+            process.terminate()
 
 
 def _settle_in(jobs: int, files: Sequence[str]) -> None:
-    """Know the same models; leave the others their cores, and unsaid what each of them would say again."""
+    """Know the same models, leave the others their cores, stay silent; end with the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     load_files(files)
     warnings.simplefilter("ignore")
     torch.set_num_threads(max(1, torch.get_num_threads() // jobs))
+
+
+def _end_with_parent() -> None:
+    """Without it a worker whose parent was killed would wait for work for ever."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _alone(work: Callable[..., Step], read: Callable[[str], Graph], model: str, dataset: str) -> Step:

@@ -34,6 +34,7 @@ TUNE = [
     "--sampler", "random", "--device", "cpu",
 ]  # fmt: skip
 REPRODUCE = ["reproduce", "table1", "--datasets", "texas,cornell", "--models", "mlp,gcn", "--device", "cpu"]
+REPRODUCE += ["--jobs", "1"]
 REPORT = ["report", "--from", "results"]
 RECIPE = "# mean validation accuracy 50.00\n[{}]\nepoch = 6\nhidden_dim = 8\n"
 
