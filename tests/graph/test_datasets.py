@@ -244,11 +244,11 @@ def leaks(recwarn: pytest.WarningsRecorder) -> Iterator[None]:
 
 def test_an_unknown_name_is_answered_with_the_nearest_and_the_list() -> None:
     with pytest.raises(
-        GraphError, match="there is no dataset 'Texsa'; did you mean 'texas'\\? The names are"
+        GraphError, match="there is no dataset 'Texsa'; did you mean 'texas'\\? The datasets are"
     ) as caught:
         load("Texsa")
     assert all(name in str(caught.value) for name in ["synthetic", *DATASETS])
-    with pytest.raises(GraphError, match="there is no dataset 'q'; the names are"):
+    with pytest.raises(GraphError, match="there is no dataset 'q'; the datasets are"):
         load("q")
 
 
