@@ -249,7 +249,7 @@ def test_ranges_are_shown_as_a_search_takes_them(ask: Ask) -> None:
         ([*TRAIN, "--device", "abacus"], "unknown device 'abacus'; use auto, cpu or cuda"),
         ([*TRAIN, "--recipe", "none.toml"], "there is no recipe 'none.toml'"),
         ([*TRAIN, "--recipe", "paper"], "recipes/hdp.toml has no recipe for synthetic"),
-        (["train", "synthetic", "--graph", "color=1"], "no option 'color'; it has num_nodes"),
+        (["train", "synthetic", "--graph", "color=1"], "no option 'color'; the options are num_nodes"),
         (["train", "synthetic", "--graph", "homophily=3"], "homophily is 3; it is a share"),
         (["train", "synthetic", "--graph", "num_nodes=many"], "--graph num_nodes takes a number"),
         (["train", "synthetic", "--graph", "num_nodes=[2]"], "--graph: "),

@@ -27,7 +27,7 @@ def doctor(as_json: AsJson = False) -> None:
     console, waits, checks = Console(), screen(), []
     looks = examine()
     while True:
-        with waiting(waits, "looking"):
+        with waiting(waits, "still looking"):
             check = next(looks, None)
         if check is None:
             break
