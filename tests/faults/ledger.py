@@ -30,7 +30,8 @@ class Row:
     tried: int = 0
     survived: int = 0
     lost: list[str] = field(default_factory=list)
-    skipped: str = ""
+    said: str = ""
+    """What was measured on the way."""
 
     def note(self, *lost: str | bool) -> None:
         """Take down one try, and what it cost: sentences, or nothing."""
