@@ -19,6 +19,3 @@ def test_the_table_of_the_page_is_what_was_measured() -> None:
     assert write.page(text) == text, "docs/faults.md lags behind; run: python benchmarks/write_faults.py"
     rows = json.loads(write.MEASURED.read_text(encoding="utf-8"))["rows"]
     assert rows and all(row["tried"] == row["survived"] and not row["lost"] for row in rows)
-    killed = [row for row in rows if row["fault"] == "kill -9"]
-    for command in ("train", "tune", "reproduce", "report"):
-        assert any(row["against"].startswith(command) and row["tried"] >= 50 for row in killed), command
