@@ -15,13 +15,15 @@ READY := $(VENV)/.ready
 DOCS := $(VENV)/.docs
 RUN := $(VENV)/bin/python -m
 
-.PHONY: help demo test fuzz lint format golden docs release clean
+.PHONY: help demo test fuzz faults audit-deps lint format golden docs release clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    train HDP beside an MLP on a synthetic graph, under a minute"
 	@echo "make test    lint, type-check and run the tests"
-	@echo "make fuzz    read 10,000 damaged files"
+	@echo "make fuzz    read a million damaged files, for a night"
+	@echo "make faults  kill, fill, freeze and damage things as often as docs/faults.md says, and write it"
+	@echo "make audit-deps  look for known holes in the pinned dependencies"
 	@echo "make lint    ruff and mypy only"
 	@echo "make format  let ruff format the code and mend what it can"
 	@echo "make golden  write the golden losses anew, after a change that is meant to alter results"
@@ -36,7 +38,19 @@ test: lint
 	$(RUN) pytest --numprocesses 2 --dist worksteal
 
 fuzz: $(READY)
-	HETEROPHILY_FUZZ=625 $(RUN) pytest --numprocesses 2 --dist worksteal tests/reading/test_damage.py
+	HETEROPHILY_FUZZ=100 $(RUN) pytest --numprocesses auto --dist worksteal \
+		tests/reading/test_damage.py tests/faults/test_fuzz.py
+
+faults: $(READY)
+	HETEROPHILY_FAULTS=full HETEROPHILY_FAULTS_OUT=benchmarks/faults.json $(RUN) pytest --numprocesses 0 \
+		tests/faults --ignore tests/faults/test_fuzz.py
+	$(VENV)/bin/python benchmarks/write_faults.py
+
+# In an environment of its own: the checker must not change what it checks.
+audit-deps: $(READY)
+	$(RUN) venv --clear $(VENV)/audit
+	$(VENV)/audit/bin/pip install --quiet --disable-pip-version-check pip-audit
+	$(VENV)/audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 lint: $(READY)
 	$(RUN) ruff format --check .

@@ -16,7 +16,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,13 +187,14 @@ def _beside(folder: Path) -> Iterator[Path]:
 
     Each is locked while its writer lives; the lock is the system's, which dies with its holder.
     """
-    for left in folder.glob(".*.new"):
-        with suppress(OSError), _locked(left, 0.0):
-            shutil.rmtree(left, ignore_errors=True)
     own = folder / f".{uuid.uuid4().hex}.new"
-    own.mkdir()
-    with _locked(own):
-        own.mkdir(exist_ok=True)  # another may have taken it for left behind before it was locked
+    with ExitStack() as held:
+        with _locked(folder):  # nobody shall take it for left behind before it is locked
+            for left in folder.glob(".*.new"):
+                with suppress(OSError), _locked(left, 0.0):
+                    shutil.rmtree(left, ignore_errors=True)
+            own.mkdir()
+            held.enter_context(_locked(own))
         try:
             yield own
         finally:

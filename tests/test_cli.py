@@ -21,6 +21,7 @@ from heterophily import __version__
 from heterophily.bench import demo
 from heterophily.cli import main
 from heterophily.config import meanings, space
+from heterophily.files import unsealed
 from heterophily.graph.datasets import DATASETS
 from heterophily.models import MODELS
 from heterophily.show import cards
@@ -114,9 +115,11 @@ def test_seeds_train_every_split_from_as_many_seeds(ask: Ask) -> None:
 
 def test_out_holds_the_same_object_and_every_prediction(ask: Ask) -> None:
     answer = ask(*TRAIN, "--split", "all", "--out", "results/first", "--json")
-    assert "wrote predictions.csv, edges.csv, result.json to results/first" in answer.err
+    assert "wrote result.json, predictions.csv, edges.csv to results/first" in answer.err
     folder = Path("results/first")
-    assert json.loads((folder / "result.json").read_text(encoding="utf-8")) == json.loads(answer.out)
+    written = unsealed(json.loads((folder / "result.json").read_text(encoding="utf-8")))
+    assert set(written.pop("files")) == {"predictions.csv", "edges.csv"}
+    assert written == json.loads(answer.out)
     assert len(pd.read_csv(folder / "predictions.csv")) == 3 * 60
     assert set(pd.read_csv(folder / "edges.csv")["verdict"]) <= {"homophilous", "heterophilous"}
 

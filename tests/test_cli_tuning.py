@@ -19,6 +19,7 @@ import pytest
 from heterophily.bench import storage, tuning
 from heterophily.cli.options import seconds_of
 from heterophily.estimator import make_classifier
+from heterophily.files import unsealed
 from heterophily.recipes import recipe
 from heterophily.show import progress
 from heterophily.show.tuning_words import duration
@@ -260,12 +261,18 @@ def test_ctrl_c_in_the_first_of_two_studies_begins_no_second(
 EVALUATE = ["evaluate", "synthetic", *GRAPH, "--device", "cpu", "--recipe"]
 
 
+def written(folder: Path) -> Any:
+    """The result in a folder, without what makes sure of its files."""
+    found = unsealed(json.loads((folder / "result.json").read_text(encoding="utf-8")))
+    return {name: value for name, value in found.items() if name != "files"}
+
+
 def test_evaluate_records_the_opening_and_refuses_a_second_for_another_setting(ask: Ask) -> None:
     Path("one.toml").write_text('model = "mlp"\nepoch = 4\n')
     Path("two.toml").write_text('model = "mlp"\nepoch = 5\n')
     first = ask(*EVALUATE, "one.toml", "--json")
     folder = Path("evaluation/synthetic-mlp")
-    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    result = written(folder)
     assert first.code == 0 and result == json.loads(first.out)
     assert [row["split"] for row in result["splits"]] == [0, 1, 2]
     record = result["test_opened"]
@@ -277,7 +284,7 @@ def test_evaluate_records_the_opening_and_refuses_a_second_for_another_setting(a
     assert same["test_opened"]["setting"] == record["setting"] and "again" not in same["test_opened"]
     refused = ask(*EVALUATE, "two.toml")
     assert (refused.code, refused.out) == (2, "") and "opened for another setting, by evaluate" in refused.err
-    assert json.loads((folder / "result.json").read_text(encoding="utf-8")) == same
+    assert written(folder) == same
     again = json.loads(ask(*EVALUATE, "two.toml", "--again", "--json").out)["test_opened"]
     assert again["again"] and [one["recipe"] for one in again["earlier"]] == ["one.toml"]
     assert ask(*EVALUATE, "two.toml", "--out", "elsewhere").code == 0

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 from heterophily.bench import reproduce as bench
+from heterophily.bench.cells import read_cell, write_cell
 from heterophily.show.report import report
 from heterophily.show.report.figures import study_charts
 from heterophily.show.report.page import thinned
@@ -42,6 +43,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr("heterophily.recipes.HERE", recipes)
         for names, models in ((["texas", "cornell"], ["mlp", "hdp"]), (["texas"], ["gcn"])):
             bench.reproduce(names, models, folder, read=lambda name: tiny_graph())
+    evil = read_cell(folder / "table1" / "texas" / "mlp.json")
+    evil["chosen"]["note"], evil["device"] = EVIL, EVIL_NAME
+    evil["versions"] |= {EVIL: "</script>"}
+    write_cell(folder, "table1", evil)
     (folder / "studies").mkdir()
     for name in STUDIES:
         (folder / "studies" / f"{name}.json").write_text(made(name).to_text())
@@ -403,6 +408,15 @@ def test_evil_names_are_shown_as_they_are(browser: Browser) -> None:
     assert EVIL in browser.one("#e-facts").text and EVIL_NAME in browser.one("#e-said").text
     assert EVIL_NAME in browser.texts("#study-confusion h3") and not browser.run("return window.hacked")
     assert browser.all("main img") == [] and browser.driver.get_log("browser") == []
+
+
+def test_an_evil_cell_is_shown_as_it_is(browser: Browser) -> None:
+    """What a cell of another says of itself: how it was chosen, on what device, with what versions."""
+    row = next(row for row in browser.all("#table1 tbody tr") if row.text.startswith("MLP"))
+    browser.run("arguments[0].cells[2].click()", row)
+    said = browser.one("#cell-card").text
+    assert EVIL in said and EVIL_NAME in said and "</script>" in said
+    assert not browser.run("return window.hacked") and browser.all("#cell-card img, #cell-card script") == []
 
 
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(browser: Browser) -> None:

@@ -27,5 +27,5 @@ def ledger() -> Ledger:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    if (file := os.environ.get("HETEROPHILY_FAULTS_OUT")) and not exitstatus:
+    if file := os.environ.get("HETEROPHILY_FAULTS_OUT"):
         LEDGER.write(Path(file))

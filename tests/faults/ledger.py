@@ -30,7 +30,8 @@ class Row:
     tried: int = 0
     survived: int = 0
     lost: list[str] = field(default_factory=list)
-    skipped: str = ""
+    said: str = ""
+    """What was measured on the way."""
 
     def note(self, *lost: str | bool) -> None:
         """Take down one try, and what it cost: sentences, or nothing."""
@@ -55,12 +56,14 @@ class Ledger:
         assert row.tried and not row.lost, f"{fault}, {against}: {row.lost[:5]}"
 
     def write(self, file: Path) -> None:
-        """Write the rows as JSON."""
+        """Write the rows as JSON; of a part of the suite only its own rows are new."""
         from heterophily.bench.protocol import versions
         from heterophily.files import to_text, write_file
 
         about: dict[str, Any] = {"system": platform.system(), "cores": os.cpu_count(), "versions": versions()}
-        write_file(file, to_text({"about": about, "rows": [asdict(row) for row in self.rows]}))
+        kept = {(row["fault"], row["against"]): row for row in (read(file)["rows"] if file.exists() else ())}
+        kept |= {(row.fault, row.against): asdict(row) for row in self.rows}
+        write_file(file, to_text({"about": about, "rows": list(kept.values())}))
 
 
 LEDGER = Ledger()

@@ -46,7 +46,7 @@ def test_a_damaged_cell_is_set_aside_and_run_again(
 ) -> None:
     expected = cells(table / "results")
     with ledger.row(kind, "a cell of reproduce") as row:
-        for number in range(times(2, 50)):
+        for number in range(times(2, 20)):
             dice = random.Random(number)
             folder = Path(shutil.copytree(table, tmp_path / str(number)))
             file = dice.choice(sorted((folder / "results").rglob("*/*.json")))
@@ -137,7 +137,7 @@ SET = {"--set", "hidden_dim=8", "epoch=6", "patience=6"}
 def test_two_processes_write_the_same_folder(warm: Warm, table: Path, tmp_path: Path, ledger: Ledger) -> None:
     expected = cells(table / "results")
     with ledger.row("two processes at once", "reproduce, one folder") as row:
-        for number in range(times(2, 20)):
+        for number in range(times(2, 10)):
             folder = tmp_path / f"table {number}"
             folder.mkdir()
             job = {"args": REPRODUCE, "folder": str(folder)}
@@ -154,7 +154,7 @@ def test_two_processes_write_the_same_folder(warm: Warm, table: Path, tmp_path: 
 def test_two_results_for_one_folder_never_mix(warm: Warm, tmp_path: Path, ledger: Ledger) -> None:
     """All files that lie there in the end are of the same run."""
     with ledger.row("two processes at once", "train, one folder") as row:
-        for number in range(times(3, 25)):
+        for number in range(times(3, 10)):
             folder = tmp_path / str(number)
             folder.mkdir()
             jobs = [

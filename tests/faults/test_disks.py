@@ -12,7 +12,7 @@ import pytest
 
 from tests.bench.nursery import finished
 from tests.faults.checks import content, damaged, left_beside, sums
-from tests.faults.ledger import Ledger, times
+from tests.faults.ledger import LEDGER, Ledger, Row, times
 from tests.faults.warm import REPORT, REPRODUCE, TRAIN, TUNE, Warm
 
 COMMANDS = {
@@ -33,6 +33,8 @@ def small(tmp_path: Path) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", "size=512k,mode=777", "tmpfs", folder], capture_output=True, text=True
     )
     if said.returncode:
+        why = f"not tried: {said.stderr.strip()}"
+        LEDGER.rows.append(Row("a full disk", "all commands", said=why))
         pytest.skip(f"no small disk can be mounted here: {said.stderr.strip()}")
     yield folder
     subprocess.run(["umount", folder], check=True)
@@ -63,7 +65,7 @@ def test_a_full_disk(warm: Warm, small: Path, tmp_path: Path, ledger: Ledger, na
     assert warm.do(before, tmp_path).code == 0
     kept = sums(small / "result")
     with ledger.row("a full disk", name) as row:
-        rooms = [0, 4, 8, 40, 80, 160][:: times(3, 1)]
+        rooms = [0, 8, 40, 160][:: times(2, 1)]
         for room in rooms:
             for file in set(small.rglob("*")) - set((small / "result").rglob("*")) - {small / "result"}:
                 if file.is_file():
@@ -102,7 +104,7 @@ def test_a_quota(warm: Warm, tmp_path: Path, ledger: Ledger, name: str) -> None:
     assert warm.do([*TRAIN, "--out", "out/result"], tmp_path).code == 0
     kept = sums(tmp_path / "out" / "result")
     with ledger.row("ulimit -f", name) as row:
-        for size in [0, 100, 1000, 2000, 5000, 20_000][:: times(3, 1)]:
+        for size in [0, 1000, 5000, 20_000][:: times(2, 1)]:
             end = warm.do(COMMANDS[name], tmp_path, file_size=size)
             now = sums(tmp_path / "out" / "result")
             row.note(
@@ -126,7 +128,7 @@ def test_a_folder_that_may_only_be_read(warm: Warm, public: Path, ledger: Ledger
         file.chmod(0o555 if file.is_dir() else 0o444)
     kept = sums(out)
     with ledger.row("a read-only folder", name) as row:
-        for _ in range(times(1, 5)):
+        for _ in range(times(1, 3)):
             end = warm.do(COMMANDS[name], tmp_path, nobody=True)
             row.note(
                 end.code != 2 and f"it ended with {end.code}: {end.err}",

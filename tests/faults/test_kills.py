@@ -195,7 +195,7 @@ def test_a_process_of_its_own(
 
     with ledger.row(KILL, f"{command}, a process of its own") as row:
         when = moments(6.0, command)
-        while row.tried < times(1, 5):
+        while row.tried < times(1, 2):
             if ran(next(when))[0] == KILLED:
                 code, _, said = ran()
                 row.note(

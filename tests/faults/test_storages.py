@@ -44,7 +44,7 @@ def test_postgresql_is_stopped_and_started_in_the_middle_of_a_study(
     assert took.code == 0, took.err
     expected = finished(calm)
     with ledger.row("PostgreSQL stopped and started", "tune") as row:
-        for number in range(times(1, 10)):
+        for number in range(times(1, 5)):
             url, folder = server.database(), tmp_path / str(number)
             folder.mkdir()
 
@@ -54,7 +54,7 @@ def test_postgresql_is_stopped_and_started_in_the_middle_of_a_study(
                 time.sleep(0.3)
                 server.start()
 
-            trouble = threading.Thread(target=restart, args=((number + 1) / 11 * took.seconds,))
+            trouble = threading.Thread(target=restart, args=((number + 1) / 6 * took.seconds,))
             trouble.start()
             end = warm.do([*TUNE, "--storage", url], folder)
             trouble.join()
@@ -76,7 +76,7 @@ def test_a_worker_is_frozen_and_woken(nursery: Nursery, tmp_path: Path, ledger: 
     assert said[0]["code"] == 0
     whole = finished(tmp_path / f"whole.{suffix}")
     with ledger.row("a worker frozen and woken", f"tune, {suffix}") as row:
-        for number in range(times(2, 20)):
+        for number in range(times(2, 8)):
             at = {"calls": ["heterophily.bench.tuning.train_runs"], "n": 1 + number % 4, "signal": "SIGSTOP",
                   "when": "before" if number % 2 else "after"}  # fmt: skip
             storage = tmp_path / f"{number}.{suffix}"
@@ -96,7 +96,7 @@ def test_a_clock_that_jumps(warm: Warm, tmp_path: Path, ledger: Ledger) -> None:
     for name, command in commands.items():
         assert warm.do(command, calm).code == 0
         with ledger.row("a clock that jumps", name) as row:
-            for number in range(times(1, 10)):
+            for number in range(times(1, 3)):
                 folder = tmp_path / f"{name} {number}"
                 folder.mkdir()
                 end = warm.do(command, folder, clock=True)
@@ -123,9 +123,9 @@ def cells_of(folder: Path) -> dict[str, Any]:
 
 def test_eight_workers_on_one_sqlite_study(nursery: Nursery, tmp_path: Path, ledger: Ledger) -> None:
     """None fails because the database is locked, and no place is judged twice."""
-    trials = times(48, 400)
+    trials = times(48, 200)
     with ledger.row("eight workers at once", "tune, one SQLite study") as row:
-        for number in range(times(1, 3)):
+        for number in range(times(1, 2)):
             storage = tmp_path / f"{number}.db"
             crew = [{"beside": True}] * 7 + [{}]
             (said,) = nursery.do(job(storage, *crew, trials=trials, batch=2))
