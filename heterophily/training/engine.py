@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from heterophily.layers import Dropout
+from heterophily.rows import in_slices
 from heterophily.stage import Network, Stage, State, Trained
 from heterophily.training import metrics
 from heterophily.training.adam import Adam
@@ -115,10 +116,12 @@ class Batch:
         dtype: torch.dtype = torch.float32,
         capture: bool | None = None,
         leave: float | None = None,
+        precision: str = "full",
     ):
         if device.type == "cpu":
             keep_freed_memory()
-        self.stages, self.stage, self.device = stages, stages[0], device
+        self.stages, self.stage, self.device, self.dtype = stages, stages[0], device, dtype
+        self.mixed = precision == "mixed"
         self.skeleton = copy.deepcopy(self.stage.module).to(device=device, dtype=dtype)
         for part, *parts in zip(self.skeleton.modules(), *(s.module.modules() for s in stages)):
             if isinstance(part, Dropout):  # where one run drops, the others drop with probability 0
@@ -141,7 +144,9 @@ class Batch:
         self.lingering: set[int] = set()  # rows of runs that are done but still in the batch
         self.names: list[str] = []
         self.history: list[tuple[list[int], Tensor, Named]] = []
-        self.capture = device.type == "cuda" if capture is None else capture
+        # A captured epoch keeps all its memory; that of a large graph is long enough without it.
+        large = in_slices(self.stage.state)
+        self.capture = (device.type == "cuda" and not large) if capture is None else capture
         # A captured epoch is made anew when runs leave, so they wait until a quarter of the batch is done.
         self.leave = leave if leave is not None else self.capture / 4
         self.captured: tuple[torch.cuda.CUDAGraph, Verdict] | None = None
@@ -195,6 +200,12 @@ class Batch:
 
     def _compute(self) -> Verdict:
         """Take one step of Adam and judge it; reads nothing back from the device."""
+        parts = self._step()
+        self.record.epoch += 1
+        return self._judge(parts)
+
+    def _step(self) -> Named:
+        """Take one step of Adam; return the parts of the loss."""
         self.skeleton.train()
         params = {name: p.detach().requires_grad_() for name, p in self.params.items()}
         parts: Named = self._each(self.stage.loss, params)
@@ -202,13 +213,12 @@ class Batch:
         grads = torch.autograd.grad(parts["loss"].sum(), list(params.values()))
         with torch.no_grad():
             self.adam.step(self.params, dict(zip(params, grads, strict=True)))
-        self.record.epoch += 1
-        return self._judge({name: part.detach() for name, part in parts.items()})
+        return {name: part.detach() for name, part in parts.items()}
 
     @torch.no_grad()
     def _judge(self, parts: Named) -> Verdict:
         self.skeleton.eval()
-        logits = self._each(self.stage.logits, self.params)
+        logits = self._each(self.stage.logits, self.params).to(self.dtype)
         state = self.state.tree()
         labels, train, validation = state["labels"], state["train"], state["validation"]
         score = metrics.score(self.stage.metric, logits, labels, validation)
@@ -226,7 +236,8 @@ class Batch:
         def one(p: Named, b: Named, state: State) -> Any:
             return function(lambda *args: functional_call(self.skeleton, (p, b), args), state)
 
-        return self.state.each(one, params, self.buffers)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
+            return self.state.each(one, params, self.buffers)
 
     @torch.no_grad()
     def _act(self, verdict: Verdict) -> None:
