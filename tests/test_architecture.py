@@ -143,7 +143,8 @@ def test_every_layer_exists() -> None:
 
 def test_what_is_imported_is_declared() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = [*project["dependencies"], *project["optional-dependencies"]["networkx"]]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["networkx"], *extras["large"]]
     known = {re.split(r"[^\w-]", line)[0].lower().replace("-", "_") for line in declared}
     known |= {"sklearn", PACKAGE.name, "__future__", *sys.stdlib_module_names}
     for file in files(PACKAGE):

@@ -20,7 +20,7 @@ from heterophily.graph.graph import GraphError
 from heterophily.models import find_model
 from heterophily.stage import DivergedError, Outcome, Trained, digest
 from heterophily.training.engine import Watch
-from heterophily.training.runs import Run, train_runs
+from heterophily.training.runs import Precision, Run, train_runs
 from heterophily.training.seal import open_score
 
 DDOF = 1
@@ -92,6 +92,9 @@ class Evaluation:
     """How many seeds each split was trained from: ``seed``, ``seed + 1`` and so on."""
     opened: Mapping[str, Any] | None = None
     """The record of the opening of the test labels, where one is kept."""
+    clusters: int = 0
+    """Mini-batches of an epoch; 0 is the full batch."""
+    precision: Precision = "full"
 
     @property
     def by_split(self) -> dict[int, list[SplitScore]]:
@@ -147,7 +150,10 @@ class Evaluation:
             "device": self.device,
             "seconds": self.seconds,
             "versions": versions(),
-        } | ({} if self.opened is None else {"test_opened": dict(self.opened)})
+            **({"clusters": self.clusters} if self.clusters else {}),
+            **({"precision": self.precision} if self.precision != "full" else {}),
+            **({} if self.opened is None else {"test_opened": dict(self.opened)}),
+        }
 
 
 def evaluate(
@@ -159,12 +165,15 @@ def evaluate(
     device: str | torch.device = "cpu",
     watch: Watch | None = None,
     seeds: int = 1,
+    clusters: int = 0,
+    precision: Precision = "full",
 ) -> Evaluation:
     """Train a model on some splits of a graph, by default all, and score each on its test nodes.
 
     ``config`` is the model's, or a mapping of settings; what it leaves out has its default. Every split
     is trained from the same ``seeds`` seeds: ``seed``, ``seed + 1`` and so on. All these runs are handed
     to the engine together. Test labels are read when all training is over, and for the scores only.
+    ``clusters`` and ``precision`` are for large graphs, see `train_runs`.
     """
     start = time.perf_counter()
     found = find_model(model)
@@ -183,7 +192,7 @@ def evaluate(
     device = torch.device(device)
     every = [(position, seed + i) for position in positions for i in range(seeds)]
     runs = [Run(found.name, config, graph.splits[position], each) for position, each in every]
-    outcomes = train_runs(graph, runs, device, watch=watch)
+    outcomes = train_runs(graph, runs, device, watch=watch, clusters=clusters, precision=precision)
     scores = tuple(_score(graph, *where, outcome) for where, outcome in zip(every, outcomes))
     return Evaluation(
         model=found.name,
@@ -196,6 +205,8 @@ def evaluate(
         seconds=time.perf_counter() - start,
         outcomes=tuple(outcomes),
         seeds=seeds,
+        clusters=clusters,
+        precision=precision,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -14,11 +14,13 @@ from rich.text import Text
 from heterophily.cli.app import app, say
 from heterophily.cli.options import (
     AsJson,
+    Clusters,
     Data,
     Dataset,
     Device,
     GraphOptions,
     ModelName,
+    Precise,
     Seed,
     Seeds,
     Settings,
@@ -47,6 +49,8 @@ def train(
     ] = None,
     graph_options: GraphOptions = None,
     device: Device = "auto",
+    clusters: Clusters = 0,
+    precision: Precise = "full",
     data: Data = None,
     out: Annotated[
         Path | None,
@@ -60,6 +64,7 @@ def train(
     """
     run(
         dataset, model, recipe, settings, split, seed, seeds, graph_options, device, data, out, as_json,
+        clusters=clusters, precision=precision,
     )  # fmt: skip
 
 
@@ -128,6 +133,8 @@ def run(
     out: Path | None,
     as_json: bool,
     record: Callable[[Config, Mapping[str, Any]], Mapping[str, Any]] | None = None,
+    clusters: int = 0,
+    precision: Literal["full", "mixed"] = "full",
 ) -> None:
     """Train, score, print and save; ``record`` says of an opening of the test set why it was let be."""
     from heterophily import recipes
@@ -154,7 +161,7 @@ def run(
     graph = read_graph(console, name, data, options)
     wanted = range(len(graph.splits)) if positions is None else positions
     with Follow(console, name, len(wanted) * seeds) as watch:
-        result = evaluated(graph, found.name, config, wanted, seed, where, watch, seeds)
+        result = evaluated(graph, found.name, config, wanted, seed, where, watch, seeds, clusters, precision)
     if line := watch.last_line():
         say(line, "dim")
     result = replace(result, graph_options=options, opened=opened)

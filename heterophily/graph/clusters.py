@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -12,6 +11,12 @@ from torch import Tensor
 
 from heterophily.graph.graph import Graph, GraphError
 
+try:
+    import pymetis
+except ImportError:  # the extra "large" has it
+    pymetis = None
+
+METIS = pymetis is not None
 Method = Literal["auto", "metis", "breadth", "random"]
 
 
@@ -24,12 +29,11 @@ def clusters(graph: Graph, count: int, method: Method = "auto", seed: int = 0) -
     """
     if not 1 <= count <= graph.num_nodes:
         raise GraphError(f"cannot cut {graph.num_nodes:,} nodes into {count:,} clusters; use 1 to that many")
-    metis = _metis() if method in ("auto", "metis") else None
-    if method == "metis" and metis is None:
+    if method == "metis" and not METIS:
         raise GraphError("METIS is not installed: pip install 'heterophily[large]'; or use method='breadth'")
-    if metis is not None and count > 1:
+    if METIS and method in ("auto", "metis") and count > 1:
         bare = graph.undirected().without_self_loops().to_scipy()
-        _, member = metis.part_graph(count, xadj=bare.indptr, adjncy=bare.indices)
+        _, member = pymetis.part_graph(count, pymetis.CSRAdjacency(bare.indptr, bare.indices))
         order = np.argsort(member, kind="stable")
         pieces = np.split(order, np.cumsum(np.bincount(member, minlength=count))[:-1])
     else:
@@ -40,10 +44,3 @@ def clusters(graph: Graph, count: int, method: Method = "auto", seed: int = 0) -
         pieces = [np.sort(piece) for piece in np.array_split(order, count)]
     device = graph.y.device
     return tuple(torch.from_numpy(piece.astype(np.int64)).to(device) for piece in pieces if len(piece))
-
-
-def _metis() -> Any:
-    try:
-        return importlib.import_module("pymetis")
-    except ImportError:
-        return None

@@ -33,6 +33,7 @@ from heterophily.hdp.algorithm import (
 from heterophily.hdp.config import HDPConfig
 from heterophily.hdp.encoding import mean_length, structural_encoding, target_set, times
 from heterophily.hdp.partition import EdgeSet, Partition, divided, edge_probabilities, mark_homophilous
+from heterophily.rows import cut
 from heterophily.sparse import Features, SparseMatrix, side_by_side
 from heterophily.stage import Frozen, Outcome, Schedule, Stage, Trained, node_features, visible
 
@@ -78,7 +79,7 @@ def replay(
     initial = replay_init(graph, split, config, seed, frozen, base)
     x, numbers = node_features(graph, config.feature_norm), frozen.numbers
     given = [x, structural(graph, config, frozen, base)] if config.structural else [x]
-    blocks = as_trained(given, frozen.weights, "ego.")
+    blocks = cut(as_trained(given, frozen.weights, "ego."), config.hidden_dim)
     edges = later_edges(graph, config, base)
     state = visible(graph, split) | {"blocks": blocks, "edges": edges}
     stage = Stage(
@@ -100,6 +101,7 @@ def replay_init(
     blocks = as_trained(
         chosen_blocks(graph, config, lambda: structural(graph, config, frozen, base)), weights, "mlp."
     )
+    blocks = cut(blocks, config.hidden_dim)
     module = initial_module(blocks, graph.num_classes, config, seed)
     state = visible(graph, split) | {"blocks": blocks}
     stage = Stage(module, state, initial_loss, initial_logits, NOTHING, name="initial assignment")

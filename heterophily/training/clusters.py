@@ -24,8 +24,13 @@ PIECES = 8
 
 
 def pieces_for(graph: Graph, batches: int) -> tuple[Tensor, ...]:
-    """Cut a graph into the pieces of so many batches."""
-    return clusters(graph, min(PIECES * batches, graph.num_nodes))
+    """Cut a graph into the pieces of so many batches; 0 is no cut."""
+    if not isinstance(batches, int) or not 0 <= batches <= graph.num_nodes:
+        raise ConfigError(
+            f"clusters is {batches!r}; it says how many mini-batches an epoch has: 1 to {graph.num_nodes:,}, "
+            "or 0 for the full batch"
+        )
+    return clusters(graph, min(PIECES * batches, graph.num_nodes)) if batches else ()
 
 
 class Clustered(Batch):

@@ -24,7 +24,7 @@ from heterophily.rows import in_slices
 from heterophily.stage import Network, Stage, State, Trained
 from heterophily.training import metrics
 from heterophily.training.adam import Adam
-from heterophily.training.allocation import keep_freed_memory
+from heterophily.training.allocation import TIGHT, USUAL, keep_freed_memory
 from heterophily.training.stacking import Stacked
 
 Named = dict[str, Tensor]
@@ -118,8 +118,9 @@ class Batch:
         leave: float | None = None,
         precision: str = "full",
     ):
+        large = in_slices(stages[0].state)
         if device.type == "cpu":
-            keep_freed_memory()
+            keep_freed_memory(TIGHT if large else USUAL)
         self.stages, self.stage, self.device, self.dtype = stages, stages[0], device, dtype
         self.mixed = precision == "mixed"
         self.skeleton = copy.deepcopy(self.stage.module).to(device=device, dtype=dtype)
@@ -145,7 +146,6 @@ class Batch:
         self.names: list[str] = []
         self.history: list[tuple[list[int], Tensor, Named]] = []
         # A captured epoch keeps all its memory; that of a large graph is long enough without it.
-        large = in_slices(self.stage.state)
         self.capture = (device.type == "cuda" and not large) if capture is None else capture
         # A captured epoch is made anew when runs leave, so they wait until a quarter of the batch is done.
         self.leave = leave if leave is not None else self.capture / 4

@@ -57,7 +57,7 @@ def train_runs(
         raise ConfigError(f"precision must be one of {', '.join(get_args(Precision))}, not {precision!r}")
     device = torch.device(device)
     graph = graph.to(device)
-    pieces = pieces_for(graph, clusters) if clusters else ()
+    pieces = pieces_for(graph, clusters)
     procedures = []
     for run in runs:
         split = fit_for_training(graph, run.split)
