@@ -57,9 +57,9 @@ class SparseMatrix(NamedTuple):
 
         Edges must not repeat; ``undirected`` says that each is there in both directions.
         """
-        order = torch.argsort(edge_index[0] * num_nodes + edge_index[1])
-        row, col = edge_index[:, order]
-        ones = torch.ones(order.numel(), device=row.device)
+        key = (edge_index[0] * num_nodes + edge_index[1]).sort().values
+        row, col = key // num_nodes, key % num_nodes
+        ones = torch.ones(key.numel(), device=key.device)
         if undirected:
             return cls.symmetric(_pointers(row, num_nodes), col.int(), ones)
         return cls.from_entries(row, col, ones, num_nodes, num_nodes)

@@ -71,7 +71,8 @@ def test_the_whole_model_is_the_paper_s_equations_written_densely() -> None:
     h_hm = smp(h_ego, module.smp_hm.weigh)  # Eq. 17
     h = torch.cat([h_hm, h_ht], 1)  # Eq. 18
     logits = h @ module.classify.weight.T + module.classify.bias  # Eq. 19
-    for found, wanted in zip(out, (logits, h, h_ego, h_hm, h_ht), strict=True):
+    given = out.logits, out.h, out.h_ego, out.h_hm, out.h_ht
+    for found, wanted in zip(given, (logits, h, h_ego, h_hm, h_ht), strict=True):
         torch.testing.assert_close(found, wanted)
 
 
