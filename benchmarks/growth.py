@@ -17,6 +17,7 @@ import json
 import math
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import time
@@ -136,19 +137,20 @@ def measured(
         epoch()
         wait(device)
         prepared = time.perf_counter() - start
-        times = []
+        times, cores = [], []
         for _ in range(epochs):
-            start = time.perf_counter()
+            start, started = time.perf_counter(), time.process_time()
             epoch()
             wait(device)
             times.append(time.perf_counter() - start)
+            cores.append(time.process_time() - started)
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError | torch.OutOfMemoryError) and "memory" not in str(error):
             raise
         return {"error": f"out of memory: {str(error).splitlines()[0][:200]}"}
-    seconds = sorted(times)[len(times) // 2]
     return {
-        "seconds": seconds,
+        "seconds": statistics.median(times),
+        "cpu_seconds": statistics.median(cores),  # the clock's are more where others work on the machine
         "peak_memory_bytes": peak(device),
         "preparation_seconds": prepared,
     } | more
@@ -304,7 +306,7 @@ def exponents(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
             edges = np.log([row["edges"] for row in some])
             found[model] = {
                 name: round(float(np.polyfit(edges, np.log([row[name] for row in some]), 1)[0]), 3)
-                for name in ("seconds", "peak_memory_bytes")
+                for name in ("seconds", "cpu_seconds", "peak_memory_bytes")
             }
     return found
 
@@ -315,6 +317,7 @@ def machine(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "device": name,
         "threads": args.threads,
+        "load": os.getloadavg()[1],
         "degree": args.degree,
         "features": FEATURES,
         "precision": args.precision,
