@@ -71,7 +71,7 @@ def growth_table(kind: str, found: dict[str, Any]) -> Iterator[str]:
         f"{TITLES[model]} {fit['seconds']:.2f}, {fit['cpu_seconds']:.2f} and {fit['peak_memory_bytes']:.2f}"
         for model, fit in found.get("exponents", {}).items()
     ]
-    yield f"Exponents in edges, of an epoch's time, of its time on all cores, and of memory: {'; '.join(fits)}."
+    yield f"Exponents in edges of an epoch's time, its time on all cores, and memory: {'; '.join(fits)}."
 
 
 def batch_table(found: dict[str, Any]) -> Iterator[str]:
