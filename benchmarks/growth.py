@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, help="GiB of address space a process may take, on a CPU")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of HDP")
     parser.add_argument("--precision", default="full", help="full, or mixed: bfloat16 where it is enough")
-    parser.add_argument("--out", type=Path, help="write the JSON there, after each row")
+    parser.add_argument("--out", type=Path, help="add to the JSON there, after each row")
     parser.add_argument("--json", action="store_true", help="print the JSON instead of a table")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -67,9 +67,12 @@ def main() -> None:
         measure_all(args, json.loads(args.child))
         return
     found: dict[str, Any] = {"machine": machine(args), "rows": []}
+    if args.out and args.out.exists():
+        found["rows"] = json.loads(args.out.read_text())["rows"]
     for nodes in [int(text) for text in args.nodes.split(",")]:
         for row in rows_of_size(args, nodes):
-            found["rows"].append(row)
+            again = [r for r in found["rows"] if (r["model"], r["nodes"]) != (row["model"], row["nodes"])]
+            found["rows"] = sorted([*again, row], key=lambda r: (r["nodes"], MODELS.index(r["model"])))
             found["exponents"] = exponents(found["rows"])
             if args.out:
                 write_files(args.out.parent, {args.out.name: to_text(found)})
