@@ -8,6 +8,7 @@ Both trainings of a split start from the same weights. An epoch of N clusters ta
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,9 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of HDP")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/minibatch.json"))
     args = parser.parse_args()
-    found: dict[str, Any] = {"metis": METIS, "set": args.set, "splits": args.splits, "rows": []}
+    found: dict[str, Any] = {"metis": METIS, "set": args.set, "rows": []}
+    if args.out.exists():
+        found["rows"] = json.loads(args.out.read_text())["rows"]
     for dataset in args.datasets.split(","):
         graph = load(dataset, data=args.data)
         changes = dict(text.split("=", 1) for text in args.set)
@@ -50,7 +53,8 @@ def main() -> None:
                 "epochs": float(np.mean([score.epochs for score in result.splits])),
                 "seconds": time.perf_counter() - start,
             }
-            found["rows"].append(row)
+            same = (dataset, clusters)
+            found["rows"] = [r for r in found["rows"] if (r["dataset"], r["clusters"]) != same] + [row]
             write_files(args.out.parent, {args.out.name: to_text(found)})
             print(f"{dataset} in {clusters or 'no'} clusters: {100 * row['mean']:.2f} %", flush=True)
 

@@ -76,16 +76,17 @@ def growth_table(kind: str, found: dict[str, Any]) -> Iterator[str]:
 
 def batch_table(found: dict[str, Any]) -> Iterator[str]:
     """Yield full batch beside mini-batches."""
-    yield f"**Mini-batches** (accuracy, mean of {found['splits']} splits, `{' '.join(found['set'])}`):"
+    yield f"**Mini-batches** (accuracy on the test nodes, `{' '.join(found['set'])}`):"
     yield ""
-    yield "| graph | full batch | clusters | in clusters | difference in points |"
-    yield "|---|---:|---:|---:|---:|"
+    yield "| graph | splits | full batch | clusters | in clusters | difference in points |"
+    yield "|---|---:|---:|---:|---:|---:|"
     full = {row["dataset"]: row for row in found["rows"] if not row["clusters"]}
     for row in found["rows"]:
         if row["clusters"] and row["dataset"] in full:
             mean, whole = 100 * row["mean"], 100 * full[row["dataset"]]["mean"]
-            name = row["dataset"].capitalize()
-            yield f"| {name} | {whole:.2f} % | {row['clusters']} | {mean:.2f} % | {mean - whole:+.2f} |"
+            name, splits = row["dataset"].capitalize(), len(row["test"])
+            assert splits == len(full[row["dataset"]]["test"])
+            yield f"| {name} | {splits} | {whole:.2f} % | {row['clusters']} | {mean:.2f} % | {mean - whole:+.2f} |"
 
 
 def projection_table(measured: dict[str, dict[str, Any]]) -> Iterator[str]:

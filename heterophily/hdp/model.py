@@ -64,8 +64,9 @@ class HDP(nn.Module):
         h_nb = neighbor_distribution(parts, h_ego)  # Eq. 14
         h_ht = self.smp_ht(h_nb, parts)  # Eq. 16
         h_hm = self.smp_hm(h_ego, parts)  # Eq. 17
-        taken = (h_hm,) * self.homophilous + (h_ht,) * self.heterophilous
-        return Representations(self._logits(taken), h_ego, h_hm, h_ht, taken)
+        taken = (h_hm,) * self.homophilous + (h_ht,) * self.heterophilous  # Eq. 18
+        logits = self._logits(taken)  # Eq. 19
+        return Representations(logits, h_ego, h_hm, h_ht, taken)
 
     def _logits(self, parts: tuple[Tensor, ...]) -> Tensor:
         """Classify H, the parts side by side (Eq. 18-19); that of a large graph is never there as a whole."""
