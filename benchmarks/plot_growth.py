@@ -86,7 +86,8 @@ def batch_table(found: dict[str, Any]) -> Iterator[str]:
             mean, whole = 100 * row["mean"], 100 * full[row["dataset"]]["mean"]
             name, splits = row["dataset"].capitalize(), len(row["test"])
             assert splits == len(full[row["dataset"]]["test"])
-            yield f"| {name} | {splits} | {whole:.2f} % | {row['clusters']} | {mean:.2f} % | {mean - whole:+.2f} |"
+            scores = f"{whole:.2f} % | {row['clusters']} | {mean:.2f} % | {mean - whole:+.2f}"
+            yield f"| {name} | {splits} | {scores} |"
 
 
 def projection_table(measured: dict[str, dict[str, Any]]) -> Iterator[str]:
