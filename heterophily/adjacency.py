@@ -44,7 +44,13 @@ def pattern(graph: Graph, loops: Loops = "one", directed: bool = False) -> Patte
 
 def edges(graph: Graph, loops: Loops = "one", directed: bool = False) -> Tensor:
     """Return the edges, (2, E), sorted by row, none of them twice."""
-    graph = graph if directed else graph.undirected()
-    graph = {"one": graph.with_self_loops, "none": graph.without_self_loops}.get(loops, lambda: graph)()
-    keys = (graph.edge_index[0] * graph.num_nodes + graph.edge_index[1]).unique()
-    return torch.stack([keys // graph.num_nodes, keys % graph.num_nodes])
+    size, (u, v) = graph.num_nodes, graph.edge_index
+    if loops == "none":
+        u, v = graph.edge_index[:, u != v]
+    keys = [u * size + v] + ([] if directed else [v * size + u])
+    if loops == "one":
+        keys.append(torch.arange(size, device=u.device) * (size + 1))
+    key = torch.cat(keys)
+    del keys, u, v  # of a large graph each takes gigabytes
+    key = key.unique()
+    return torch.stack([key // size, key % size])

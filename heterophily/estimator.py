@@ -36,13 +36,15 @@ from heterophily.stage import DivergedError, Frozen
 from heterophily.training import metrics
 from heterophily.training.device import choose_device
 from heterophily.training.engine import Watch
-from heterophily.training.runs import Run, train_runs
+from heterophily.training.runs import Precision, Run, train_runs
 
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 OWN = {
     "validation_fraction": "Share of the labelled nodes held out for early stopping if no split says which.",
     "random_state": "Seed of weights, dropout and that choice, from 0 to 2^32 - 1; None is 0.",
     "device": '"auto" (a GPU if any), "cpu", "cuda" or "cuda:N".',
+    "clusters": "Mini-batches of an epoch, for a graph whose training does not fit; 0 is the full batch.",
+    "precision": '"full", or "mixed": bfloat16 where float32 is not needed, for less memory.',
 }
 """Parameters beside the config's, with their meanings."""
 
@@ -52,7 +54,7 @@ class GraphClassifier(Fitted, ClassifierMixin, BaseEstimator):
 
     Parameters beside the config's: ``validation_fraction`` of the labelled nodes is held out for
     early stopping where no split says which; ``random_state`` seeds weights, dropout and that choice;
-    ``device`` is "auto", "cpu", "cuda" or "cuda:N".
+    ``device`` is "auto", "cpu", "cuda" or "cuda:N"; ``clusters`` and ``precision`` are for large graphs.
     """
 
     model: ClassVar[str]
@@ -65,9 +67,12 @@ class GraphClassifier(Fitted, ClassifierMixin, BaseEstimator):
         validation_fraction: float = 0.25,
         random_state: int | None = 0,
         device: str = "auto",
+        clusters: int = 0,
+        precision: Precision = "full",
         **config: Any,
     ):
         self.validation_fraction, self.random_state, self.device = validation_fraction, random_state, device
+        self.clusters, self.precision = clusters, precision
         settings = self.config_type.parse(config).to_dict()
         for name, value in (settings | config).items():
             setattr(self, name, value)
@@ -155,7 +160,14 @@ class GraphClassifier(Fitted, ClassifierMixin, BaseEstimator):
         elif not isinstance(split, Split):
             split = graph.split(split)
         run = Run(self.model, self.config, split, seed)
-        (outcome,) = train_runs(graph, [run], choose_device(self.device), watch=watch)
+        (outcome,) = train_runs(
+            graph,
+            [run],
+            choose_device(self.device),
+            watch=watch,
+            clusters=self.clusters,
+            precision=self.precision,
+        )
         if not math.isfinite(outcome.trained.validation_loss):
             raise DivergedError(
                 f"no epoch gave a finite validation loss: {outcome.trained.diverged}; lower the learning "

@@ -17,6 +17,7 @@ from heterophily.hdp.initial import InitialAssignment
 from heterophily.hdp.model import HDP
 from heterophily.layers import MLP
 from heterophily.outcomes import network
+from heterophily.rows import rows_of, whole
 from heterophily.sparse import Features
 from heterophily.stage import Outcome
 
@@ -54,8 +55,8 @@ def node_program(outcome: Outcome) -> torch.export.ExportedProgram:
             f"{type(module).__name__} has no part that is per node: every layer collects from neighbors; "
             "MLP, HDP-Init and HDP have one"
         )
-    dense = [block if isinstance(block, Tensor) else block.to_dense() for block in blocks if block.shape[1]]
-    rows = torch.cat(dense, 1)[:CHECKED].cpu()
+    some = [rows_of(whole(block), 0, CHECKED) for block in blocks if block.shape[1]]
+    rows = torch.cat([block if isinstance(block, Tensor) else block.to_dense() for block in some], 1).cpu()
     part = PerNode(mlp).eval()
     example = rows[:2].repeat(2, 1)
     program = torch.export.export(part, (example,), dynamic_shapes=({0: torch.export.Dim("nodes")},))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from heterophily.rows import Tall, by_rows
 from heterophily.sparse import (
     Features,
     Pattern,
@@ -41,15 +43,31 @@ class FeatureLinear(nn.Module):
 
     def product(self, blocks: Sequence[Features]) -> Tensor:
         """The map without its bias."""
-        given = [block for block in blocks if block.shape[1]]
-        if not given:
-            return torch.zeros_like(self.bias).expand(blocks[0].shape[0], -1)
-        # Not in place: what vmap hands out is a view, and autograd clones the gradient of a view written to.
-        products = [multiply(block, w) for block, w in zip(given, self.weights, strict=True)]
-        return sum(products[1:], products[0])
+        return _product(blocks, list(self.weights), self.bias)
 
     def extra_repr(self) -> str:
         return f"{[tuple(w.shape) for w in self.weights]}"
+
+
+def _product(blocks: Sequence[Features], weights: Sequence[Tensor], bias: Tensor) -> Tensor:
+    given = [block for block in blocks if block.shape[1]]
+    if not given:
+        return torch.zeros_like(bias).expand(blocks[0].shape[0], -1)
+    # Not in place: what vmap hands out is a view, and autograd clones the gradient of a view written to.
+    products = [multiply(block, w) for block, w in zip(given, weights, strict=True)]
+    return sum(products[1:], products[0])
+
+
+class Mask(NamedTuple):
+    """One draw of dropout. It may be asked for in pieces, and twice: it is the same mask."""
+
+    key: Tensor
+    p: Tensor
+
+    def __call__(self, h: Tensor, start: int = 0) -> Tensor:
+        """Drop entries of a tensor that begins at the entry ``start`` of the whole."""
+        gone: Tensor = _Dropped.apply(self.key, self.p, h.shape, start)  # type: ignore[no-untyped-call]
+        return h.masked_fill(gone, 0).mul_(1 / (1 - self.p))
 
 
 class Dropout(nn.Module):
@@ -70,18 +88,26 @@ class Dropout(nn.Module):
 
     def forward(self, h: Features) -> Any:
         """Zero entries with probability p while training and scale the rest by 1 / (1 - p)."""
-        if not self.training:
-            return h
-        self.key.add_(1)
-        if not self.active:
-            return h
-        if isinstance(h, SparseMatrix):
-            return h._replace(val=self._drop(h.val))
-        return self._drop(h)
+        return dropped(self.next(), h)
 
-    def _drop(self, h: Tensor) -> Tensor:
-        gone: Tensor = _Dropped.apply(self.key, self.p, h.shape)  # type: ignore[no-untyped-call]
-        return h.masked_fill(gone, 0).mul_(1 / (1 - self.p))
+    def next(self) -> Mask | None:
+        """Move on to the next mask; None drops nothing."""
+        if not self.training:
+            return None
+        self.key.add_(1)
+        return Mask(self.key, self.p) if self.active else None
+
+    def taken(self) -> Mask | None:
+        """Move on to the next mask, and return it to be kept: it stays when the next is drawn."""
+        mask = self.next()
+        return None if mask is None else mask._replace(key=mask.key.clone())
+
+
+def dropped(mask: Mask | None, h: Features, start: int = 0) -> Any:
+    """Return dense or sparse features without what the mask takes; they begin at entry ``start`` of it."""
+    if mask is None:
+        return h
+    return h._replace(val=mask(h.val, start)) if isinstance(h, SparseMatrix) else mask(h, start)
 
 
 class MLP(nn.Module):
@@ -97,9 +123,31 @@ class MLP(nn.Module):
     def forward(self, blocks: Sequence[Features]) -> Tensor:
         """Return (N, out)."""
         blocks = [as_features(block) for block in blocks]
+        if any(isinstance(block, Tall) for block in blocks):
+            return self._in_slices(blocks)
         h = F.relu(self.first([self.drop_input(block) for block in blocks]))
         out: Tensor = self.second(self.drop_hidden(h))
         return out
+
+    def _in_slices(self, blocks: Sequence[Any]) -> Tensor:
+        """The same for blocks that are cut into row slices, with the hidden layer of one slice at a time."""
+        masks = [self.drop_input.taken() for _ in blocks], self.drop_hidden.taken()
+        first = list(self.first.weights), self.first.bias  # as bound now; a later call may bind others
+        second = self.second.weight, self.second.bias
+
+        def some(starts: Sequence[int], *blocks: Features) -> Tensor:
+            given = [dropped(*each) for each in zip(masks[0], blocks, starts[1:])]
+            h = F.relu(_product(given, *first) + first[1])
+            return F.linear(dropped(masks[1], h, starts[0] * h.shape[1]), *second)
+
+        slices = list(zip(*(block.slices for block in blocks)))
+        sizes = [[each[0].shape[0], *(_size(block) for block in each)] for each in slices]
+        starts = zip(*(accumulate(column, initial=0) for column in zip(*sizes)))
+        return by_rows(some, [(begin, *each) for begin, each in zip(starts, slices)])
+
+
+def _size(block: Features) -> int:
+    return block.numel() if isinstance(block, Tensor) else block.val.numel()
 
 
 class GraphAttention(nn.Module):
@@ -135,19 +183,20 @@ class GraphAttention(nn.Module):
 
 
 class _Dropped(torch.autograd.Function):
-    """Which entries go: True with probability p, by a hash of (key, position)."""
+    """Which entries go: True with probability p, by a hash of (key, position); ``start`` is the first's."""
 
     @staticmethod
-    def forward(key: Tensor, p: Tensor, shape: torch.Size) -> Tensor:
+    def forward(key: Tensor, p: Tensor, shape: torch.Size, start: int) -> Tensor:
         runs = key.reshape(-1, 1)
-        size = math.prod(shape)
-        word = torch.arange(-(-size // 4), device=key.device).mul_(_ODD[0]) + runs.mul(_ODD[1])
+        skip, end = start % 4, start + math.prod(shape)
+        places = torch.arange(start // 4, -(-end // 4), device=key.device)
+        word = places.mul_(_ODD[0]) + runs.mul(_ODD[1])
         low, high = word.view(torch.int32).view(*word.shape, 2).unbind(-1)
         for odd in _ODD[1:]:
             low.bitwise_xor_(high)
             word.mul_(odd)
         low.bitwise_xor_(high)
-        quarters = word.view(torch.int16)[:, :size]  # four entries from each hashed word
+        quarters = word.view(torch.int16)[:, skip : end - start + skip]  # four entries from each hashed word
         cut = (p.reshape(-1, 1).double() * 65536 - 32768).to(torch.int16)
         return (quarters < cut).view(key.shape + shape)
 
@@ -157,12 +206,14 @@ class _Dropped(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[None, ...]:
-        return None, None, None
+        return None, None, None, None
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], key: Tensor, p: Tensor, shape: torch.Size) -> Any:
+    def vmap(
+        info: Any, in_dims: tuple[Any, ...], key: Tensor, p: Tensor, shape: torch.Size, start: int
+    ) -> Any:
         runs = (info.batch_size,)
-        gone = _Dropped.apply(key.expand(runs), p.expand(runs), shape)  # type: ignore[no-untyped-call]
+        gone = _Dropped.apply(key.expand(runs), p.expand(runs), shape, start)  # type: ignore[no-untyped-call]
         return gone, 0
 
 

@@ -57,9 +57,9 @@ class SparseMatrix(NamedTuple):
 
         Edges must not repeat; ``undirected`` says that each is there in both directions.
         """
-        order = torch.argsort(edge_index[0] * num_nodes + edge_index[1])
-        row, col = edge_index[:, order]
-        ones = torch.ones(order.numel(), device=row.device)
+        key = (edge_index[0] * num_nodes + edge_index[1]).sort().values
+        row, col = key // num_nodes, key % num_nodes
+        ones = torch.ones(key.numel(), device=key.device)
         if undirected:
             return cls.symmetric(_pointers(row, num_nodes), col.int(), ones)
         return cls.from_entries(row, col, ones, num_nodes, num_nodes)
@@ -193,7 +193,7 @@ def smooth(a: SparseMatrix, x: Features) -> Features:
     """Return ``a @ x`` as features; a sparse ``x`` is never made dense on the way."""
     if isinstance(x, Tensor):
         return features(multiply(a, x))
-    product = (_scipy(a) @ _scipy(x)).tocoo()
+    product = (to_scipy(a) @ to_scipy(x)).tocoo()
     index = torch.from_numpy(np.stack([product.row, product.col]).astype(np.int64))
     val = torch.from_numpy(product.data)
     whole = torch.sparse_coo_tensor(index, val, size=product.shape, is_coalesced=False).to(x.val.device)
@@ -213,10 +213,26 @@ def side_by_side(blocks: Sequence[SparseMatrix]) -> SparseMatrix:
     return SparseMatrix.from_entries(key // width, key % width, val, blocks[0].shape[0], width)
 
 
+def to_scipy(matrix: SparseMatrix) -> scipy.sparse.csr_array:
+    """Return the matrix as SciPy's, on the host."""
+    parts = (part.cpu().numpy() for part in (matrix.val, matrix.col, matrix.crow))
+    return scipy.sparse.csr_array(tuple(parts), shape=matrix.shape)
+
+
+def from_scipy(matrix: scipy.sparse.csr_array, device: torch.device) -> SparseMatrix:
+    """Build from a CSR matrix of SciPy's whose columns are in order within each row."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    parts = rows, matrix.indices.astype(np.int64), matrix.data
+    row, col, val = (torch.from_numpy(part).to(device) for part in parts)
+    return SparseMatrix.from_entries(row, col, val, *matrix.shape)
+
+
 def multiply(a: Features, h: Tensor) -> Tensor:
     """Return ``a @ h``; with a sparse ``a``, ``h`` gets its gradient and ``a`` gets none."""
     if isinstance(a, Tensor):
         return a @ h
+    if torch.is_autocast_enabled(h.device.type):  # torch knows its own products only
+        h = h.to(torch.get_autocast_dtype(h.device.type))
     t_val = a.val if a.order is None else a.val.gather(-1, a.order)
     out: Tensor = _Product.apply(a.crow, a.col, a.val, a.t_crow, a.t_col, t_val, h)  # type: ignore[no-untyped-call]
     return out
@@ -392,18 +408,13 @@ def _diagonal(crow: Tensor, col: Tensor, val: Tensor, cols: int) -> tuple[Tensor
 
 
 def _times(crow: Tensor, col: Tensor, val: Tensor, cols: int, h: Tensor) -> Tensor:
-    a = _csr(crow, col, val, cols)
+    a = _csr(crow, col, val.to(h.dtype), cols)
     # On CPU the reduce kernel is two to three times as fast as the product torch takes for ``@``.
     return torch.sparse.mm(a, h.contiguous(), "sum") if h.device.type == "cpu" else a @ h
 
 
 def _csr(crow: Tensor, col: Tensor, val: Tensor, cols: int) -> Tensor:
     return torch.sparse_csr_tensor(crow, col, val, size=(crow.shape[0] - 1, cols))
-
-
-def _scipy(matrix: SparseMatrix) -> scipy.sparse.csr_array:
-    parts = (part.cpu().numpy() for part in (matrix.val, matrix.col, matrix.crow))
-    return scipy.sparse.csr_array(tuple(parts), shape=matrix.shape)
 
 
 def _pointers(sorted_or_not: Tensor, rows: int) -> Tensor:

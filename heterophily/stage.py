@@ -79,6 +79,8 @@ class Stage:
     renewed: tuple[str, ...] = ()
     notes: dict[str, float] = field(default_factory=dict)
     """What ``refresh`` will note, as it stands before the first time; each note stays until the next."""
+    part: Callable[[State, Tensor], State] | None = None
+    """The state of some nodes alone, in ascending order, for mini-batches."""
     bar: float = 0.0
     metric: str = "accuracy"
     key: Hashable = field(default_factory=object)

@@ -16,7 +16,8 @@ PACKAGE = Path(__file__).parents[1] / "heterophily"
 # Bottom up. A room imports rooms of the layers below its own; rooms of one layer do not know each other.
 LAYERS = (
     {"_version", "config", "files"},
-    {"sparse"},
+    {"room", "selection", "sparse"},
+    {"rows"},  # of large graphs, a slice at a time
     {"graph", "layers"},
     {"reading"},  # users' own files
     {"stage"},  # what a model promises
@@ -142,7 +143,8 @@ def test_every_layer_exists() -> None:
 
 def test_what_is_imported_is_declared() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = [*project["dependencies"], *project["optional-dependencies"]["networkx"]]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["networkx"], *extras["large"]]
     known = {re.split(r"[^\w-]", line)[0].lower().replace("-", "_") for line in declared}
     known |= {
         "sklearn",

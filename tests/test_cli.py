@@ -408,3 +408,13 @@ def test_a_rule_is_scored_like_a_model_and_has_nothing_to_set(ask: Ask) -> None:
     assert "It has no settings." in ask("models", "majority").out
     refused = ask("train", "synthetic", "--model", "majority", "--set", "epoch=2")
     assert refused.code == 2 and "MajorityConfig has no field 'epoch'. Fields: none" in refused.err
+
+
+def test_train_in_clusters_says_so_in_its_result_and_refuses_a_model_that_cannot(ask: Ask) -> None:
+    result = json.loads(ask(*TRAIN, "--clusters", "3", "--json").out)
+    assert result["clusters"] == 3 and 0 <= result["mean"] <= 1
+    assert "clusters" not in json.loads(ask(*TRAIN, "--json").out)
+    answer = ask("train", "synthetic", *GRAPH, "--model", "gcn", "--clusters", "3")
+    assert answer.code == 2 and "cannot be trained in clusters" in answer.err
+    answer = ask(*TRAIN, "--clusters", "61")
+    assert answer.code == 2 and "1 to 60" in answer.err

@@ -298,10 +298,11 @@ def test_even_two_labelled_nodes_are_one_to_train_and_one_to_validate() -> None:
 # Parameters
 
 
-def test_parameters_are_the_fields_of_the_config_and_three_of_its_own() -> None:
+def test_parameters_are_the_fields_of_the_config_and_five_of_its_own() -> None:
     params = HDPClassifier().get_params()
     own = {"validation_fraction": 0.25, "random_state": 0, "device": "auto"}
-    assert params == HDPConfig().to_dict() | own
+    large = {"clusters": 0, "precision": "full"}
+    assert params == HDPConfig().to_dict() | own | large
 
 
 def test_parameters_can_be_set_and_cloned() -> None:
@@ -506,7 +507,7 @@ def test_every_model_but_hdp_transforms_to_its_logits_and_has_no_edges(name: str
 def test_every_model_can_be_set_cloned_and_pickled(name: str) -> None:
     model = make_classifier(name, random_state=4, **tiny_config(name).to_dict())
     assert model.get_params() == tiny_config(name).to_dict() | {
-        "validation_fraction": 0.25, "random_state": 4, "device": "auto",
+        "validation_fraction": 0.25, "random_state": 4, "device": "auto", "clusters": 0, "precision": "full",
     }  # fmt: skip
     for twin in (clone(model), pickle.loads(pickle.dumps(model))):
         assert type(twin) is type(model) and twin.get_params() == model.get_params()

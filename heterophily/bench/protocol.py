@@ -20,7 +20,7 @@ from heterophily.graph.graph import GraphError
 from heterophily.models import find_model
 from heterophily.stage import Diverged, DivergedError, Outcome, Trained, digest
 from heterophily.training.engine import Watch
-from heterophily.training.runs import Run, train_runs
+from heterophily.training.runs import Precision, Run, train_runs
 from heterophily.training.seal import open_score
 
 DDOF = 1
@@ -97,6 +97,9 @@ class Evaluation:
     """The record of the opening of the test labels, where one is kept."""
     diverged: tuple[Mapping[str, Any], ...] = ()
     """Runs that never had a finite loss, and so no score: split, seed, stage, epoch, term and setting."""
+    clusters: int = 0
+    """Mini-batches of an epoch; 0 is the full batch."""
+    precision: Precision = "full"
 
     @property
     def by_split(self) -> dict[int, list[SplitScore]]:
@@ -154,7 +157,10 @@ class Evaluation:
             "seconds": self.seconds,
             "versions": versions(),
             **({"diverged": [dict(run) for run in self.diverged]} if self.diverged else {}),
-        } | ({} if self.opened is None else {"test_opened": dict(self.opened)})
+            **({"clusters": self.clusters} if self.clusters else {}),
+            **({"precision": self.precision} if self.precision != "full" else {}),
+            **({} if self.opened is None else {"test_opened": dict(self.opened)}),
+        }
 
 
 def evaluate(
@@ -166,12 +172,15 @@ def evaluate(
     device: str | torch.device = "cpu",
     watch: Watch | None = None,
     seeds: int = 1,
+    clusters: int = 0,
+    precision: Precision = "full",
 ) -> Evaluation:
     """Train a model on some splits of a graph, by default all, and score each on its test nodes.
 
     ``config`` is the model's, or a mapping of settings; what it leaves out has its default. Every split
     is trained from the same ``seeds`` seeds: ``seed``, ``seed + 1`` and so on. All these runs are handed
     to the engine together. Test labels are read when all training is over, and for the scores only.
+    ``clusters`` and ``precision`` are for large graphs, see `train_runs`.
 
     A run whose loss stops being a finite number ends there, and the others go on. It is scored by its best
     epoch before; without one it has no score and is told of in ``diverged``. Where that is so of all runs
@@ -194,7 +203,7 @@ def evaluate(
     device = torch.device(device)
     every = [(position, seed + i) for position in positions for i in range(seeds)]
     runs = [Run(found.name, config, graph.splits[position], each) for position, each in every]
-    outcomes = train_runs(graph, runs, device, watch=watch)
+    outcomes = train_runs(graph, runs, device, watch=watch, clusters=clusters, precision=precision)
     lost = [(where, broke) for where, outcome in zip(every, outcomes) if (broke := _broken(outcome, True))]
     diverged = tuple(
         {"split": position, "seed": each, **broke, "setting": config.to_dict()}
@@ -217,6 +226,8 @@ def evaluate(
         outcomes=tuple(outcomes),
         seeds=seeds,
         diverged=diverged,
+        clusters=clusters,
+        precision=precision,
     )
 
 

@@ -24,6 +24,7 @@ import torch
 from optuna.trial import FrozenTrial, TrialState
 from scipy.stats import rankdata
 
+from heterophily.bench.opening import LATER
 from heterophily.bench.samplers import FINISHED, SAMPLERS, Proposer, grid, grid_size, widened, within
 from heterophily.bench.storage import (
     Worker,
@@ -74,7 +75,8 @@ class Task:
         """Return it fit for JSON; equal texts are equal tasks."""
         ranges = {name: _words(searched) for name, searched in self.space.items()}
         rest = {name: getattr(self, name) for name in ("model", "dataset", "sampler", "batch", "seed")}
-        fixed = {n: v for n, v in self.config.to_dict().items() if n not in self.space}
+        settings = self.config.to_dict().items()
+        fixed = {n: v for n, v in settings if n not in self.space and (v or n not in LATER)}
         return rest | {"space": ranges, "fixed": fixed, "splits": list(self.splits), "prune": self.prune}
 
     @property

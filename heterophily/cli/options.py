@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -71,6 +71,18 @@ Data = Annotated[
     typer.Option(
         metavar="DIR", help="Folder with raw files, never written to; else HETEROPHILY_DATA names it."
     ),
+]
+Clusters = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="Train in N mini-batches an epoch, for a graph whose training does not fit; 0: all at once.",
+    ),
+]
+Precise = Annotated[
+    Literal["full", "mixed"],
+    typer.Option(help="mixed: bfloat16 where float32 is not needed, for less memory on a GPU."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 

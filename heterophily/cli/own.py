@@ -26,7 +26,17 @@ from heterophily.cli.files import (
     as_options,
     in_options,
 )
-from heterophily.cli.options import AsJson, Device, ModelName, Seed, Settings, pairs, seconds_of
+from heterophily.cli.options import (
+    AsJson,
+    Clusters,
+    Device,
+    ModelName,
+    Precise,
+    Seed,
+    Settings,
+    pairs,
+    seconds_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +105,8 @@ def fit(
     settings: Settings = None,
     seed: Seed = 0,
     device: Device = "auto",
+    clusters: Clusters = 0,
+    precision: Precise = "full",
     log: Annotated[
         list[str] | None,
         typer.Option(
@@ -154,14 +166,24 @@ def fit(
         given = _from_recipe(found.name, graph.name, recipe) | given
     if seconds is not None:
         given = _tuned(console, graph, found.name, given, seconds, val, seed, device) | given
-    classifier = make_classifier(
-        found.name, validation_fraction=val, random_state=seed, device=device, **given
-    )
+    how = {"device": device, "clusters": clusters, "precision": precision}
+    classifier = make_classifier(found.name, validation_fraction=val, random_state=seed, **how, **given)
     expected: dict[str, Any] = {}
     if splits:
         drawn = graph.with_splits(random_splits(graph.y, splits, share, val, seed, stratified=True))
         with Follow(console, graph.name, splits) as shown:
-            scores = evaluated(drawn, found.name, classifier.config, range(splits), seed, where, shown)
+            scores = evaluated(
+                drawn,
+                found.name,
+                classifier.config,
+                range(splits),
+                seed,
+                where,
+                shown,
+                1,
+                clusters,
+                precision,
+            )
         expected = {"splits": splits, "train": share, "mean": scores.mean, "std": scores.std}
         say(f"{tables.summary(scores)}; trained on {share:g} of the labelled nodes", "dim")
     with ExitStack() as stack:

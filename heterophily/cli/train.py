@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -14,12 +14,14 @@ from rich.text import Text
 from heterophily.cli.app import app, say, screen
 from heterophily.cli.options import (
     AsJson,
+    Clusters,
     Data,
     Dataset,
     Deterministic,
     Device,
     GraphOptions,
     ModelName,
+    Precise,
     Seed,
     Seeds,
     Settings,
@@ -49,6 +51,8 @@ def train(
     graph_options: GraphOptions = None,
     device: Device = "auto",
     deterministic: Deterministic = False,
+    clusters: Clusters = 0,
+    precision: Precise = "full",
     data: Data = None,
     out: Annotated[
         Path | None,
@@ -62,7 +66,7 @@ def train(
     """
     run(
         dataset, model, recipe, settings, split, seed, seeds, graph_options, device, deterministic, data, out,
-        as_json,
+        as_json, clusters=clusters, precision=precision,
     )  # fmt: skip
 
 
@@ -133,6 +137,8 @@ def run(
     out: Path | None,
     as_json: bool,
     record: Callable[[Config, Mapping[str, Any]], Mapping[str, Any]] | None = None,
+    clusters: int = 0,
+    precision: Literal["full", "mixed"] = "full",
 ) -> None:
     """Train, score, print and save; ``record`` says of an opening of the test set why it was let be."""
     from heterophily import recipes
@@ -160,7 +166,7 @@ def run(
     graph = read_graph(console, name, data, options)
     wanted = range(len(graph.splits)) if positions is None else positions
     with Follow(console, name, len(wanted) * seeds) as watch:
-        result = evaluated(graph, found.name, config, wanted, seed, where, watch, seeds)
+        result = evaluated(graph, found.name, config, wanted, seed, where, watch, seeds, clusters, precision)
     if line := watch.last_line():
         say(line, "dim")
     result = replace(result, graph_options=options, opened=opened)

@@ -29,6 +29,7 @@ from heterophily.graph.checks import (
     stack_rows,
 )
 from heterophily.graph.splits import Split, random_splits
+from heterophily.room import available
 
 if TYPE_CHECKING:
     import networkx
@@ -38,6 +39,7 @@ __all__ = ["METRICS", "Graph", "GraphError", "MissingClassWarning", "Split", "ra
 
 METRICS = ("accuracy", "roc_auc")
 WALKS = 1 << 24  # of two steps, in one block of a sparse product
+PAIR = 100  # bytes that a pair of E² takes while it becomes an edge
 
 
 class MissingClassWarning(UserWarning):
@@ -212,7 +214,8 @@ class Graph:
     def two_hop(self) -> Self:
         """E²: an edge (u, w) wherever w is reached from u in one or two steps, sorted, without duplicates.
 
-        A node gets a loop where a walk comes back to it. Memory grows with the result, never with N².
+        A node gets a loop where a walk comes back to it. Memory grows with the result, never with N². A
+        result that will not fit is refused as soon as that can be told.
         """
         step = self.to_scipy().astype(bool)
         stay_or_step = step + scipy.sparse.eye_array(self.num_nodes, dtype=bool, format="csr")
@@ -220,8 +223,42 @@ class Graph:
         walks = np.cumsum(step.astype(np.int64) @ np.diff(stay_or_step.indptr))
         cuts = np.searchsorted(walks, np.arange(WALKS, walks[-1], WALKS))
         bounds = np.unique([0, *cuts, self.num_nodes])
-        reached = scipy.sparse.vstack([step[a:b] @ stay_or_step for a, b in pairwise(bounds)], "csr")
+        pairs, parts = 0, []
+        for a, b in pairwise(bounds):
+            parts.append(step[a:b] @ stay_or_step)
+            pairs += parts[-1].nnz
+            forecast = PAIR * pairs * walks[-1] / max(walks[b - 1], 1)
+            if forecast > (left := available()):
+                raise GraphError(
+                    f"E² of this graph would have about {forecast / PAIR:,.0f} pairs, for which "
+                    f"{forecast / 2**30:,.1f} GiB are needed and {left / 2**30:,.1f} GiB are free; use E "
+                    "(order=1), or sample E² (two_hop_walks=20)"
+                )
+        reached = scipy.sparse.vstack(parts, "csr")
         return self._replace(edge_index=_edges_of(reached).to(self.edge_index.device))
+
+    def two_hop_walks(self, count: int, seed: int = 0) -> Self:
+        """E and a sample of E²: where ``count`` random walks of two steps from each node end, both ways.
+
+        Every node is joined to at most ``count`` ends of its own walks, so that the graph grows by at most
+        2 · ``count`` edges a node, however many nodes are two steps away. The same seed walks the same ways.
+        """
+        order = torch.argsort(self.edge_index[0], stable=True)
+        neighbor = self.edge_index[1][order]
+        degree = torch.bincount(self.edge_index[0], minlength=self.num_nodes)
+        first = degree.cumsum(0) - degree
+        random = torch.Generator().manual_seed(seed)
+        start = degree.nonzero().flatten()
+        found = [self.edge_index]
+        for _ in range(count):
+            at = start
+            for _ in range(2):
+                chance = torch.rand(len(at), generator=random, dtype=torch.float64).to(at.device)
+                go = degree[at] > 0  # elsewhere the walk ends where it is
+                place = first[at] + (chance * degree[at]).long()
+                at = torch.where(go, neighbor[place.clamp(max=len(neighbor) - 1)], at)
+            found += [torch.stack([start, at]), torch.stack([at, start])]
+        return self._replace(edge_index=self._merged(torch.cat(found, 1)))
 
     def with_splits(self, splits: Iterable[Split] | Split) -> Self:
         """The graph with other splits, or with another one."""

@@ -16,7 +16,8 @@ from heterophily.hdp.initial import InitialAssignment, neighbor_features
 from heterophily.hdp.model import HDP
 from heterophily.hdp.partition import EdgeSet, Partition, estimate_homophily, homophilous_count, partition
 from heterophily.hdp.prototypes import TrustSet, tpc_loss, trust_set
-from heterophily.sparse import Features, SparseMatrix, side_by_side
+from heterophily.rows import cut, inner, pick, whole
+from heterophily.sparse import Features, SparseMatrix, inverse, side_by_side
 from heterophily.stage import (
     Network,
     Outcome,
@@ -33,8 +34,8 @@ from heterophily.stage import (
 )
 
 INITIAL_FIELDS = (
-    "structural_dim", "hops", "structural_norm", "initial_features", "normalization", "feature_norm",
-    "hidden_dim", "initialization", "learning_rate_init", "weight_decay_init", "epoch_init",
+    "structural_dim", "structural_top", "hops", "structural_norm", "initial_features", "normalization",
+    "feature_norm", "hidden_dim", "initialization", "learning_rate_init", "weight_decay_init", "epoch_init",
     "patience_init", "dropout_init", "input_dropout_init",
 )  # fmt: skip
 """What the assignment initialization depends on."""
@@ -46,7 +47,7 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
     x = node_features(graph, config.feature_norm)
     x_str = structural_features(graph, split, config, seed)  # line 1
 
-    edges = edge_set(graph, config.order)
+    edges = edge_set(graph, config.order, config.two_hop_walks)
     try:
         ratio = estimate_homophily(edges, labels["labels"], split.train, config.known_loops)  # line 3
     except GraphError as error:
@@ -60,7 +61,7 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
     known = split.train | split.validation
     trust = trust_set(assignments(initial.logits), labels["labels"], known)  # line 5
 
-    blocks = joined((x, x_str) if config.structural else (x,))
+    blocks = cut(joined((x, x_str) if config.structural else (x,)), config.hidden_dim)
     module = main_module(blocks, graph.num_classes, config, seed)
     settings = {
         "tpc_weight": torch.tensor(config.tpc_weight, device=z.device),
@@ -79,6 +80,7 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
         schedule=Schedule(config.learning_rate, config.weight_decay, config.epoch, config.patience),
         refresh=refresh if config.update else None,
         renewed=("parts", "trust"),
+        part=part,
         notes={name: float(note) for name, note in notes(parts, trust, parts).items()},
         bar=initial.validation,
         metric=graph.metric,
@@ -132,6 +134,24 @@ def refresh(state: State, new: Tensor) -> tuple[State, dict[str, Tensor]]:
     return {"parts": parts, "trust": trust}, notes(parts, trust, old)
 
 
+def part(state: State, nodes: Tensor) -> State:
+    """Return the state of some nodes; verdicts on their edges, and trust, are those of the whole graph."""
+    found = initial_part(state, nodes)
+    whole_graph, trust = state["parts"], state["trust"]
+    a_hm, a_ht = inner(whole_graph.a_hm, nodes), inner(whole_graph.a_ht, nodes)
+    degrees = (inverse(a.crow.diff(), a.val.dtype) for a in (a_hm, a_ht))
+    among = whole_graph._replace(a_hm=a_hm, a_ht=a_ht, **dict(zip(("inverse_hm", "inverse_ht"), degrees)))
+    return found | {"parts": among, "trust": TrustSet(trust.trusted[nodes], trust.predicted[nodes])}
+
+
+def initial_part(state: State, nodes: Tensor) -> State:
+    """Return the state of some nodes for MLP^init: their rows."""
+    blocks = tuple(pick(whole(block), nodes) for block in state["blocks"])
+    return (
+        state | {name: state[name][nodes] for name in ("labels", "train", "validation")} | {"blocks": blocks}
+    )
+
+
 def notes(parts: Partition, trust: TrustSet, old: Partition) -> dict[str, Tensor]:
     """Say for the history what a partition and a trust set look like."""
     return {
@@ -157,7 +177,7 @@ def hdp_init(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Proced
 
 def initial_stage(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Stage:
     """Set up the assignment initialization, which is tuned and trained apart (Eq. 20-22)."""
-    chosen = initial_features(graph, split, config, seed)
+    chosen = cut(initial_features(graph, split, config, seed), config.hidden_dim)
     module = initial_module(chosen, graph.num_classes, config, seed)
     epochs = config.epoch_init if config.initialization == "trained" else 0
     return Stage(
@@ -165,6 +185,7 @@ def initial_stage(graph: Graph, split: Split, config: HDPConfig, seed: int) -> S
         state=visible(graph, split) | {"blocks": chosen},
         loss=initial_loss,
         logits=initial_logits,
+        part=initial_part,
         schedule=Schedule(config.learning_rate_init, config.weight_decay_init, epochs, config.patience_init),
         metric=graph.metric,
         key=initial_key(graph, split, config, seed),
@@ -239,11 +260,12 @@ def structural_features(graph: Graph, split: Split, config: HDPConfig, seed: int
     width = structural_width(graph, split, dim)
     sampled = dim < int(split.train.sum())
     sample = (seed, digest(graph.y[split.train])) if sampled else None
-    key = ("x_str", digest(split.train), dim, hops, width, sample)
+    top = config.structural_top
+    key = ("x_str", digest(split.train), dim, hops, width, sample, top)
 
     def encode() -> Features:
         targets = target_set(graph.y, split.train, dim, seed)
-        return structural_encoding(adjacency(graph).normalized("walk"), targets, hops, width)
+        return structural_encoding(adjacency(graph).normalized("walk"), targets, hops, width, top)
 
     bare: Features = remember([graph.edge_index], key, encode)
     found: Features = remember([graph.edge_index], (*key, norm), lambda: scaled(bare, norm))
@@ -255,16 +277,17 @@ def structural_width(graph: Graph, split: Split, dim: int) -> int:
     return max(min(int(s.train.sum()), dim) for s in (split, *graph.splits))
 
 
-def edge_set(graph: Graph, order: int) -> EdgeSet:
-    """Return E' of order 1 or 2, on the undirected graph with self-loops."""
+def edge_set(graph: Graph, order: int, walks: int = 0) -> EdgeSet:
+    """Return E' of order 1 or 2, on the undirected graph with self-loops; of E² all, or where walks lead."""
 
     def build() -> EdgeSet:
         if order == 1:
             return EdgeSet.from_adjacency(adjacency(graph))
-        far = graph.undirected().with_self_loops().two_hop()
+        far = graph.undirected().with_self_loops()
+        far = far.two_hop_walks(walks) if walks else far.two_hop()
         return EdgeSet.from_adjacency(
             SparseMatrix.from_edges(far.edge_index, graph.num_nodes, undirected=True)
         )
 
-    found: EdgeSet = remember([graph.edge_index], ("edges", order, graph.num_nodes), build)
+    found: EdgeSet = remember([graph.edge_index], ("edges", order, walks, graph.num_nodes), build)
     return found

@@ -69,6 +69,10 @@ class HDPConfig(Config):
     """Dropout on the hidden layer of the ego representation (Eq. 9) and before the classifier (Eq. 19)."""
     input_dropout: Annotated[Share, Choice(0.0, 0.2, 0.5, 0.7)] = 0.0
     """Dropout on [X ‖ X^str] of the ego representation."""
+    structural_top: int = 0
+    """Largest entries of a row of X^str that are kept, for large graphs; 0 keeps all."""
+    two_hop_walks: int = 0
+    """Of E², only where so many random walks of two steps lead from each node, for large graphs; 0 is all."""
     sharpness: Rate = 1.0
     """Multiplies the logits before the softmax whose products make P (Eq. 3); above 1 nears hard labels."""
     known_loops: bool = True

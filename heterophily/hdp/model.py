@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from heterophily.hdp.partition import Partition
 from heterophily.hdp.propagation import SemanticMessagePassing, neighbor_distribution
-from heterophily.layers import MLP, Dropout
+from heterophily.layers import MLP, Dropout, dropped
+from heterophily.rows import by_rows, step
 from heterophily.sparse import Features
 
 
@@ -18,10 +20,15 @@ class Representations(NamedTuple):
     """What HDP computes for every node."""
 
     logits: Tensor  # (N, K); their softmax is the soft assignment Z
-    h: Tensor  # the final representation H, (N, D) or (N, 2D)
     h_ego: Tensor  # (N, D)
     h_hm: Tensor  # (N, D)
     h_ht: Tensor  # (N, D)
+    parts: tuple[Tensor, ...]  # those of H^hm and H^ht that make up H
+
+    @property
+    def h(self) -> Tensor:
+        """The final representation H, (N, D) or (N, 2D) (Eq. 18)."""
+        return torch.cat(self.parts, -1)
 
 
 class HDP(nn.Module):
@@ -57,9 +64,22 @@ class HDP(nn.Module):
         h_nb = neighbor_distribution(parts, h_ego)  # Eq. 14
         h_ht = self.smp_ht(h_nb, parts)  # Eq. 16
         h_hm = self.smp_hm(h_ego, parts)  # Eq. 17
-        h = torch.cat([h_hm] * self.homophilous + [h_ht] * self.heterophilous, -1)  # Eq. 18
-        logits = self.classify(self.drop(h))  # Eq. 19
-        return Representations(logits, h, h_ego, h_hm, h_ht)
+        taken = (h_hm,) * self.homophilous + (h_ht,) * self.heterophilous  # Eq. 18
+        logits = self._logits(taken)  # Eq. 19
+        return Representations(logits, h_ego, h_hm, h_ht, taken)
+
+    def _logits(self, parts: tuple[Tensor, ...]) -> Tensor:
+        """Classify H, the parts side by side (Eq. 18-19); that of a large graph is never there as a whole."""
+        mask, weight, bias = self.drop.taken(), self.classify.weight, self.classify.bias
+        rows, width = parts[0].shape[0], weight.shape[1]
+
+        def some(start: int, *parts: Tensor) -> Tensor:
+            return F.linear(dropped(mask, torch.cat(parts, -1), start * width), weight, bias)
+
+        size = step(rows, width, weight.device)
+        if size == rows:
+            return some(0, *parts)
+        return by_rows(some, zip(range(0, rows, size), *(part.split(size) for part in parts)))
 
     def contributions(self, blocks: Sequence[Features], parts: Partition, node: int) -> dict[str, Tensor]:
         """Return what each part adds to the logits of a node, (K,) each; with the bias they are the logits.

@@ -8,17 +8,21 @@ import torch
 from torch import Tensor
 
 from heterophily.graph.graph import GraphError
+from heterophily.selection import largest
 from heterophily.sparse import SparseMatrix, inverse
+
+AT_ONCE = 2**23
+"""Entries of z_u, for the edges whose probabilities are computed at once: 64 MiB in float64."""
 
 
 class EdgeSet(NamedTuple):
     """E' as undirected edges, u ≤ v, each once, and where each stands in the adjacency matrix."""
 
-    u: Tensor  # (E,)
-    v: Tensor  # (E,)
+    u: Tensor  # (E,) int32
+    v: Tensor  # (E,) int32
     crow: Tensor  # (N + 1,) int32: the symmetric adjacency matrix of E' in CSR form
     col: Tensor  # (nnz,) int32
-    edge: Tensor  # (nnz,): the undirected edge an entry stands for
+    edge: Tensor  # (nnz,) int32: the undirected edge an entry stands for
 
     @classmethod
     def from_adjacency(cls, adjacency: SparseMatrix) -> EdgeSet:
@@ -28,7 +32,7 @@ class EdgeSet(NamedTuple):
         col = adjacency.col.long()
         key = torch.minimum(row, col) * size + torch.maximum(row, col)
         pairs, edge = torch.unique(key, return_inverse=True)
-        return cls(pairs // size, pairs % size, adjacency.crow, adjacency.col, edge)
+        return cls((pairs // size).int(), (pairs % size).int(), adjacency.crow, adjacency.col, edge.int())
 
     @property
     def size(self) -> int:
@@ -79,7 +83,9 @@ def homophilous_count(ratio: float, rescale: float, edges: EdgeSet) -> int:
 def edge_probabilities(z: Tensor, edges: EdgeSet) -> Tensor:
     """Return P_uv = z_u z_vᵀ on the edges of E', in float64 so that sure edges stay apart (Eq. 3)."""
     z = z.double()
-    return (z[edges.u] * z[edges.v]).sum(-1)
+    size = max(1, AT_ONCE // z.shape[-1])
+    ends = zip(edges.u.split(size), edges.v.split(size))
+    return torch.cat([(z[u] * z[v]).sum(-1) for u, v in ends])
 
 
 def mark_homophilous(probability: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
@@ -88,11 +94,7 @@ def mark_homophilous(probability: Tensor, count: Tensor) -> tuple[Tensor, Tensor
     The paper is silent on ties at the threshold: they go to the earlier edge. With no edge marked
     the threshold is infinite.
     """
-    order = torch.argsort(probability, dim=-1, descending=True, stable=True)
-    rank = torch.arange(order.shape[-1], device=order.device)
-    marked = torch.zeros_like(order).scatter(-1, order, (rank < count).long()).bool()
-    last = probability.gather(-1, order.gather(-1, (count - 1).clamp(min=0).reshape(1)))
-    return torch.where(count > 0, last.squeeze(-1), torch.inf), marked
+    return largest(probability, count)
 
 
 def partition(
@@ -126,8 +128,8 @@ def divided(
 ) -> Partition:
     """Build A^hm of the marked edges and A^ht of the others, with room for ``capacity`` entries (Eq. 5-6)."""
     chosen = marked[edges.edge]
-    taken = torch.nn.functional.pad(chosen.cumsum(-1), (1, 0))
-    left = torch.arange(chosen.shape[-1] + 1, device=taken.device) - taken
+    taken = torch.nn.functional.pad(chosen.cumsum(-1, dtype=torch.int32), (1, 0))
+    left = torch.arange(chosen.shape[-1] + 1, device=taken.device, dtype=torch.int32) - taken
     a_hm, inverse_hm = _adjacency(edges, chosen, taken, capacity[0], dtype)
     a_ht, inverse_ht = _adjacency(edges, ~chosen, left, capacity[1], dtype)
     return Partition(probability, threshold, marked, a_hm, a_ht, inverse_hm, inverse_ht)
@@ -142,8 +144,8 @@ def _adjacency(
     """
     crow = taken[edges.crow.long()]
     degree = crow.diff()
-    place = torch.where(chosen, taken[:-1], capacity)  # the others fall into a slot that is cut off
+    place = torch.where(chosen, taken[:-1], capacity).long()  # the others fall into a slot that is cut off
     col = edges.col.new_zeros(capacity + 1).scatter(-1, place, edges.col)[:-1]
     val = (torch.arange(capacity, device=col.device) < crow[-1]).to(dtype)
-    crow = torch.cat([crow[:-1], crow.new_full((1,), capacity)]).int()
+    crow = torch.cat([crow[:-1], crow.new_full((1,), capacity)])
     return SparseMatrix.symmetric(crow, col, val), inverse(degree, dtype)

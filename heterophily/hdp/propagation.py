@@ -14,7 +14,8 @@ from heterophily.sparse import SparseMatrix, multiply
 
 def neighbor_mean(adjacency: SparseMatrix, inverse_degree: Tensor, h: Tensor) -> Tensor:
     """Return D⁻¹ A h; a node without neighbors gets a zero row, on which the paper is silent."""
-    return multiply(adjacency, h) * inverse_degree.unsqueeze(-1)
+    total = multiply(adjacency, h)
+    return (total * inverse_degree.unsqueeze(-1)).to(total.dtype)  # which may be less precise than 1 / D
 
 
 def neighbor_distribution(parts: Partition, h_ego: Tensor) -> Tensor:

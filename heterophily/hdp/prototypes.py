@@ -8,6 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from heterophily.rows import by_rows, step
+from heterophily.selection import largest
+
 ABSENT = -1e4
 """Exponent of a class without prototype: its term vanishes, and gradients stay finite."""
 
@@ -27,11 +30,8 @@ def trust_set(z: Tensor, labels: Tensor, known: Tensor) -> TrustSet:
     """
     surest, predicted = z.max(-1)
     rho = ((predicted == labels) & known).sum() / known.sum()
-    count = (rho * z.shape[0]).round()
-    order = torch.argsort(surest, descending=True, stable=True)
-    rank = torch.arange(z.shape[0], device=z.device)
-    trusted = torch.zeros_like(order).scatter(0, order, (rank < count).long()).bool()
-    return TrustSet(trusted, predicted)
+    count = (rho * z.shape[0]).round().long()
+    return TrustSet(largest(surest, count)[1], predicted)
 
 
 def prototypes(h_ego: Tensor, trust: TrustSet, classes: int) -> tuple[Tensor, Tensor]:
@@ -53,8 +53,16 @@ def tpc_loss(h_ego: Tensor, trust: TrustSet, classes: int, temperature: Tensor |
     numerator is not clipped. Mean over the trust set; times |S^tru| it is the sum that Eq. 27 prints.
     """
     c, present = prototypes(h_ego, trust, classes)
-    s = F.normalize(h_ego, dim=-1) @ F.normalize(c, dim=-1).T  # Eq. 28, (N, K)
-    own = s.gather(-1, trust.predicted.unsqueeze(-1)).squeeze(-1) / temperature
-    every = (s.clamp(min=0) / temperature).masked_fill(~present, ABSENT)
-    each = (torch.logsumexp(every, -1) - own) * trust.trusted
+    directions = F.normalize(c, dim=-1).T
+
+    def some(h_ego: Tensor, predicted: Tensor, trusted: Tensor) -> Tensor:
+        s = F.normalize(h_ego, dim=-1) @ directions  # Eq. 28, (N, K)
+        own = s.gather(-1, predicted.unsqueeze(-1)).squeeze(-1) / temperature
+        every = (s.clamp(min=0) / temperature).masked_fill(~present, ABSENT)
+        return (torch.logsumexp(every, -1) - own) * trusted
+
+    rows = h_ego, trust.predicted, trust.trusted
+    count, dim = h_ego.shape
+    size = step(count, dim, h_ego.device)
+    each = some(*rows) if size == count else by_rows(some, zip(*(part.split(size) for part in rows)))
     return each.sum() / trust.trusted.sum().clamp(min=1)

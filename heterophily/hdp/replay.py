@@ -33,6 +33,7 @@ from heterophily.hdp.algorithm import (
 from heterophily.hdp.config import HDPConfig
 from heterophily.hdp.encoding import mean_length, structural_encoding, target_set, times
 from heterophily.hdp.partition import EdgeSet, Partition, divided, edge_probabilities, mark_homophilous
+from heterophily.rows import cut
 from heterophily.sparse import Features, SparseMatrix, side_by_side
 from heterophily.stage import Frozen, Outcome, Schedule, Stage, Trained, node_features, visible
 
@@ -78,8 +79,8 @@ def replay(
     initial = replay_init(graph, split, config, seed, frozen, base)
     x, numbers = node_features(graph, config.feature_norm), frozen.numbers
     given = [x, structural(graph, config, frozen, base)] if config.structural else [x]
-    blocks = as_trained(given, frozen.weights, "ego.")
-    edges = edge_set(graph, config.order)
+    blocks = cut(as_trained(given, frozen.weights, "ego."), config.hidden_dim)
+    edges = later_edges(graph, config, base)
     state = visible(graph, split) | {"blocks": blocks, "edges": edges}
     stage = Stage(
         main_module(blocks, graph.num_classes, config, seed), state, loss, logits, NOTHING, name="HDP"
@@ -87,7 +88,7 @@ def replay(
     trained = initial.trained
     for threshold in ("initial_threshold", "final_threshold")[: 1 + config.update]:
         z = assignments(trained.logits, config.sharpness)
-        parts = by_threshold(z, edges, numbers, threshold, base, config.order)
+        parts = by_threshold(z, edges, numbers, threshold, base, config)
         trained = Trained.told(replace(stage, state=state | {"parts": parts}), frozen.weights)
     return Outcome(stage.module, trained, initial.trained)
 
@@ -100,6 +101,7 @@ def replay_init(
     blocks = as_trained(
         chosen_blocks(graph, config, lambda: structural(graph, config, frozen, base)), weights, "mlp."
     )
+    blocks = cut(blocks, config.hidden_dim)
     module = initial_module(blocks, graph.num_classes, config, seed)
     state = visible(graph, split) | {"blocks": blocks}
     stage = Stage(module, state, initial_loss, initial_logits, NOTHING, name="initial assignment")
@@ -113,21 +115,35 @@ def structural(graph: Graph, config: HDPConfig, frozen: Frozen, base: Graph | No
     targets = nobody if base is None else frozen.numbers["targets"]
     walk = adjacency(graph).normalized("walk")
     return times(
-        structural_encoding(walk, targets, config.hops, width), frozen.numbers["structural_scale"].float()
+        structural_encoding(walk, targets, config.hops, width, config.structural_top),
+        frozen.numbers["structural_scale"].float(),
+    )
+
+
+def later_edges(graph: Graph, config: HDPConfig, base: Graph | None) -> EdgeSet:
+    """Return E' of a graph that has grown from ``base``; a sample of E² has all that was drawn there."""
+    edges = edge_set(graph, config.order, config.two_hop_walks)
+    if base is None or config.order == 1 or not config.two_hop_walks:
+        return edges
+    both = [edges, edge_set(base, config.order, config.two_hop_walks)]
+    u, v = (torch.cat([getattr(each, end) for each in both]).long() for end in "uv")
+    joined = graph._replace(edge_index=torch.stack([u, v])).undirected()
+    return EdgeSet.from_adjacency(
+        SparseMatrix.from_edges(joined.edge_index, graph.num_nodes, undirected=True)
     )
 
 
 def by_threshold(
-    z: Tensor, edges: EdgeSet, numbers: dict[str, Tensor], name: str, base: Graph | None, order: int
+    z: Tensor, edges: EdgeSet, numbers: dict[str, Tensor], name: str, base: Graph | None, config: HDPConfig
 ) -> Partition:
     """Split E': new edges by a stored threshold of P (Eq. 3-6), edges of the training as they were."""
     probability = edge_probabilities(z, edges)
     threshold = numbers[name].expand_as(probability).clone()
     marked = probability >= threshold
     if base is not None:
-        old = edge_set(base, order)
+        old = edge_set(base, config.order, config.two_hop_walks)
         size = edges.crow.shape[0] - 1
-        place = torch.searchsorted(edges.u * size + edges.v, old.u * size + old.v)
+        place = torch.searchsorted(*(each.u.long() * size + each.v for each in (edges, old)))
         marked[place] = numbers["is_homophilous"]
         probability[place] = numbers["probability"]
         threshold[place] = numbers["threshold"]

@@ -108,13 +108,12 @@ def read_ends(
 
 
 def _shrunk(column: Any) -> Any:
-    """Ids of some edges as int64, or as texts of which each different one is kept once."""
+    """Ids of some edges, each different one kept once: whole numbers as int64, or texts."""
     column = cells.flat(column)
     if column.null_count:
         raise CellError(pc.index(pc.is_null(column), True).as_py(), "the id is missing")
     if not cells.is_text(column) or cells.starts_whole(column):
-        ids = joined(cells.ids(column))
-        return ids if pa.types.is_integer(ids.type) else ids.dictionary_encode()
+        return joined(cells.ids(column)).dictionary_encode()
     coded = joined(column.dictionary_encode().unify_dictionaries())
     try:
         values = cells.ids(coded.dictionary)
@@ -122,16 +121,14 @@ def _shrunk(column: Any) -> Any:
         row = pc.index(coded.indices, pa.scalar(error.row, coded.indices.type)).as_py()
         raise CellError(row, str(error)) from None
     if pa.types.is_integer(values.type):
-        return values.take(coded.indices)
+        return values.take(coded.indices).dictionary_encode()
     return pa.DictionaryArray.from_arrays(coded.indices, values)
 
 
 def _end(chunks: list[Any]) -> End:
     """All ids of one end, the different ones and which of them each edge has."""
-    if all(pa.types.is_integer(chunk.type) for chunk in chunks):
-        coded = pa.chunked_array(chunks).dictionary_encode()
-    else:
-        coded = pa.chunked_array([_texts(chunk) for chunk in chunks])
+    whole = all(pa.types.is_integer(chunk.type.value_type) for chunk in chunks)
+    coded = pa.chunked_array(chunks if whole else [_texts(chunk) for chunk in chunks])
     chunks.clear()
     coded = joined(coded.unify_dictionaries())
     return End(coded.dictionary, coded.indices.to_numpy())
@@ -139,10 +136,7 @@ def _end(chunks: list[Any]) -> End:
 
 def _texts(chunk: Any) -> Any:
     """Ids as texts, each different one once."""
-    if pa.types.is_dictionary(chunk.type):
-        return chunk
-    coded = chunk.dictionary_encode()
-    return pa.DictionaryArray.from_arrays(coded.indices, coded.dictionary.cast(pa.string()))
+    return pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
 
 
 def alike(*arrays: Any) -> list[Any]:

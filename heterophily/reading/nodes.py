@@ -74,6 +74,12 @@ def ends_as_nodes(table: Table, ends: Sequence[End], notes: list[str]) -> Nodes:
     return Nodes(ids, table, pa.table({}))
 
 
+def rows_as_nodes(table: Table, count: int, notes: list[str]) -> Nodes:
+    """The nodes where a matrix of features has a row for each: its rows, numbered from 0."""
+    notes.append(f"{count:,} nodes, the rows of the features, numbered from 0")
+    return Nodes(pa.array(np.arange(count)), table, pa.table({}))
+
+
 def join(
     tables: Sequence[Table], ends: Sequence[End] | None, id: str | None, known: str | None, notes: list[str]
 ) -> Nodes:

@@ -23,8 +23,9 @@ from heterophily.reading.edges import find_pair, numbered, positions, read_ends
 from heterophily.reading.encoding import Encoding, fit_classes, settle
 from heterophily.reading.graphs import Whole, is_whole, open_whole
 from heterophily.reading.kinds import LABEL_WORDS, check_kinds
+from heterophily.reading.matrix import is_matrix, mapped
 from heterophily.reading.mistakes import ReadingError, listed, no_column
-from heterophily.reading.nodes import Nodes, ends_as_nodes, join, known_ids, read_split
+from heterophily.reading.nodes import Nodes, ends_as_nodes, join, known_ids, read_split, rows_as_nodes
 from heterophily.reading.tables import Table, open_table
 from heterophily.reading.textfile import plain
 
@@ -72,6 +73,7 @@ def read(
     or frames of pandas or polars; ``edges`` may also be a NetworkX graph or a file with a whole graph
     (``.npz``, PyG's ``.pt``, GraphML, GML). Without ``nodes``, the nodes are those of ``features``, or
     else the ends of the edges. Edges are kept as given: one direction or both, with loops and duplicates.
+    ``features`` may be a ``.npy`` matrix with a row for each node, which is mapped into memory, not loaded.
 
     ``id``, ``source``, ``target``: columns, found where not named. ``label``: the column of classes,
     empty where unknown. ``split``: a column of train, val, test or nothing. ``drop``: columns to leave
@@ -90,6 +92,9 @@ def read(
         return open_table(given, role, delimiter=cut, header=head, expected=named, ids=ids)
 
     notes: list[str] = []
+    matrix = None
+    if is_matrix(features):
+        matrix, features = mapped(features, notes), None
     given = ((nodes, "nodes"), (features, "features"))
     tables = [opened(table, role) for table, role in given if table is not None]
     first = tables[0] if tables else None
@@ -100,6 +105,10 @@ def read(
         found = join(tables if nodes is not None else [whole.nodes, *tables], None, id, _id(encoding), notes)
         edge_index = numbered(whole, found.ids, own=nodes is None)
         whole = whole if nodes is None else None
+        if whole is not None and whole.matrix is not None:
+            if matrix is not None:
+                raise ReadingError(f"{whole.source} has features of its own; take one or the other")
+            matrix = whole.matrix
     else:
         table = opened(edges, "edges", known_ids(first, id) if first else None)
         if nodes is not None and first and source is None and find_pair(first.names):
@@ -109,11 +118,21 @@ def read(
                     "the files of edges and nodes seem to be swapped"
                 )
         ends = read_ends(table, source, target, first, label, notes)
-        found = join(tables, ends, id, _id(encoding), notes) if tables else ends_as_nodes(table, ends, notes)
+        if tables:
+            found = join(tables, ends, id, _id(encoding), notes)
+        elif matrix is not None:
+            found = rows_as_nodes(table, len(matrix), notes)
+        else:
+            found = ends_as_nodes(table, ends, notes)
         edge_index = positions(table, ends, found.ids, first)
         ends.clear()
 
-    label, encoding = _encoding(found, encoding, label, split, drop, kinds, whole, notes)
+    if matrix is not None and matrix.shape[0] != len(found.ids):
+        raise ReadingError(
+            f"the features have {matrix.shape[0]:,} rows for {len(found.ids):,} nodes; give a row for each "
+            "node, in the order of the node table"
+        )
+    label, encoding = _encoding(found, encoding, label, split, drop, kinds, whole, matrix, notes)
     y = np.full(len(found.ids), -1, dtype=np.int64)
     if label is not None and encoding.classes:
         y = encoding.labels(found.table, found.data.column(label), label)
@@ -129,7 +148,7 @@ def read(
             labelled = torch.from_numpy(y >= 0)
             splits = [each.map(lambda mask: mask & labelled) for each in whole.splits]
         graph = Graph(
-            _features(found, encoding, whole, notes),
+            _features(found, encoding, matrix, notes),
             y,
             torch.from_numpy(edge_index),
             splits,
@@ -160,6 +179,7 @@ def _encoding(
     drop: Sequence[str],
     kinds: Mapping[str, str],
     whole: Whole | None,
+    matrix: Any,
     notes: list[str],
 ) -> tuple[str | None, Encoding]:
     """The label column, if there is one, and the encoding: the given one, or one made from the columns."""
@@ -190,25 +210,24 @@ def _encoding(
     data = settle(data, {name for name, kind in kinds.items() if kind != "numeric"})
     classes = fit_classes(nodes.table, nodes.data.column(label), label) if label else ()
     encoding = Encoding.fit(nodes.table, data, kinds, drop, classes=classes, id=nodes.id, label=label)
-    if whole is not None and whole.matrix is not None:
-        matrix = Matrix("x", int(whole.matrix.shape[1]))
-        encoding = replace(encoding, columns=(matrix, *encoding.columns))
+    if matrix is not None:
+        block = Matrix("x", int(matrix.shape[1]))
+        encoding = replace(encoding, columns=(block, *encoding.columns))
     notes += encoding.describe()
     if any(column.kind in ("numeric", "vector") for column in encoding.columns):
         notes.append("numbers are standardized by mean and deviation over all nodes, labelled or not")
     return label, encoding
 
 
-def _features(nodes: Nodes, encoding: Encoding, whole: Whole | None, notes: list[str]) -> Any:
-    """The feature matrix: that of a graph file, the encoded columns, or both side by side."""
+def _features(nodes: Nodes, encoding: Encoding, matrix: Any, notes: list[str]) -> Any:
+    """The feature matrix: that of a file, the encoded columns, or both side by side."""
     parts: list[Any] = []
     for column in encoding.columns:
         if isinstance(column, Matrix):
-            matrix = None if whole is None else whole.matrix
             if matrix is None or matrix.shape[1] != column.width:
                 has = "none" if matrix is None else f"{matrix.shape[1]:,}"
                 raise ReadingError(
-                    f"{nodes.table.source}: the encoding needs a graph file with {column.width:,} features, "
+                    f"{nodes.table.source}: the encoding needs a matrix of {column.width:,} features, "
                     f"it has {has}"
                 )
             parts.append(matrix)

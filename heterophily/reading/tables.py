@@ -23,6 +23,8 @@ from heterophily.reading import textfile
 from heterophily.reading.cells import CellError
 from heterophily.reading.mistakes import ReadingError, reason
 
+BLOCK = 1 << 22
+"""Rows of a Parquet file that are read at once where it is streamed."""
 TOO_NEW = {".xlsx": "a spreadsheet", ".xls": "a spreadsheet", ".pkl": "a pickle", ".pickle": "a pickle"}
 
 
@@ -154,6 +156,10 @@ def _from_file(
     if start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")) or ending in TOO_NEW:
         what = TOO_NEW.get(ending, "a zip archive")
         raise ReadingError(f"{path.name} is {what}; save the table as CSV or Parquet")
+    if ending == ".npy":
+        raise ReadingError(
+            f"{path.name} is a NumPy matrix, not a table; pass it to read as features=, a row for each node"
+        )
     if ending in {".jsonl", ".ndjson"}:
         return _json_lines(path)
     if ending == ".json" or (ending not in {".csv", ".tsv", ".txt"} and start.lstrip()[:1] in {b"{", b"["}):
@@ -184,18 +190,38 @@ def _parquet(path: Path) -> Table:
         twice = next(name for name in names if names.count(name) > 1)
         raise ReadingError(f"{path.name} has two columns named `{twice}`; rename one")
 
+    def opened() -> Any:
+        return pa.parquet.ParquetFile(path, page_checksum_verification=True)
+
     def load(columns: Sequence[str] | None) -> pa.Table:
         try:
-            with pa.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            with opened() as file:
                 table = file.read(None if columns is None else list(columns))
                 table.validate(full=True)
         except (pa.ArrowException, OSError, MemoryError) as error:
             raise told(error) from None
         if not len(table):
-            raise ReadingError(f"{path.name} has no row; check that it was written to the end")
+            raise no_row()
         return table.replace_schema_metadata(None)
 
-    return Table(path.name, tuple(names), "Parquet", load, lambda row, column: f"{path.name} row {row + 1}")
+    def stream(columns: Sequence[str]) -> Iterator[pa.Table]:
+        rows = 0
+        try:
+            with opened() as file:
+                for batch in file.iter_batches(BLOCK, columns=list(columns)):
+                    batch.validate(full=True)
+                    rows += len(batch)
+                    yield pa.table(batch).replace_schema_metadata(None)
+        except (pa.ArrowException, OSError, MemoryError) as error:
+            raise told(error) from None
+        if not rows:
+            raise no_row()
+
+    def no_row() -> ReadingError:
+        return ReadingError(f"{path.name} has no row; check that it was written to the end")
+
+    where = lambda row, column: f"{path.name} row {row + 1}"  # noqa: E731
+    return Table(path.name, tuple(names), "Parquet", load, where, stream)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

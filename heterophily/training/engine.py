@@ -20,10 +20,11 @@ from torch import Tensor
 from torch.func import functional_call
 
 from heterophily.layers import Dropout
+from heterophily.rows import in_slices
 from heterophily.stage import Diverged, Network, Stage, State, Trained
 from heterophily.training import metrics
 from heterophily.training.adam import Adam
-from heterophily.training.allocation import keep_freed_memory
+from heterophily.training.allocation import TIGHT, USUAL, keep_freed_memory
 from heterophily.training.stacking import Stacked
 
 Named = dict[str, Tensor]
@@ -120,10 +121,13 @@ class Batch:
         dtype: torch.dtype = torch.float32,
         capture: bool | None = None,
         leave: float | None = None,
+        precision: str = "full",
     ):
+        large = in_slices(stages[0].state)
         if device.type == "cpu":
-            keep_freed_memory()
-        self.stages, self.stage, self.device = stages, stages[0], device
+            keep_freed_memory(TIGHT if large else USUAL)
+        self.stages, self.stage, self.device, self.dtype = stages, stages[0], device, dtype
+        self.mixed = precision == "mixed"
         self.skeleton = copy.deepcopy(self.stage.module).to(device=device, dtype=dtype)
         for part, *parts in zip(self.skeleton.modules(), *(s.module.modules() for s in stages)):
             if isinstance(part, Dropout):  # where one run drops, the others drop with probability 0
@@ -147,7 +151,8 @@ class Batch:
         self.names: list[str] = []
         self.terms: list[str] = []  # those of them that are losses
         self.history: list[tuple[list[int], Tensor, Named]] = []
-        self.capture = device.type == "cuda" if capture is None else capture
+        # A captured epoch keeps all its memory; that of a large graph is long enough without it.
+        self.capture = (device.type == "cuda" and not large) if capture is None else capture
         # A captured epoch is made anew when runs leave, so they wait until a quarter of the batch is done.
         self.leave = leave if leave is not None else self.capture / 4
         self.captured: tuple[torch.cuda.CUDAGraph, Verdict] | None = None
@@ -201,6 +206,12 @@ class Batch:
 
     def _compute(self) -> Verdict:
         """Take one step of Adam and judge it; reads nothing back from the device."""
+        parts = self._step()
+        self.record.epoch += 1
+        return self._judge(parts)
+
+    def _step(self) -> Named:
+        """Take one step of Adam; return the parts of the loss."""
         self.skeleton.train()
         params = {name: p.detach().requires_grad_() for name, p in self.params.items()}
         parts: Named = self._each(self.stage.loss, params)
@@ -208,13 +219,12 @@ class Batch:
         grads = torch.autograd.grad(parts["loss"].sum(), list(params.values()))
         with torch.no_grad():
             self.adam.step(self.params, dict(zip(params, grads, strict=True)))
-        self.record.epoch += 1
-        return self._judge({name: part.detach() for name, part in parts.items()})
+        return {name: part.detach() for name, part in parts.items()}
 
     @torch.no_grad()
     def _judge(self, parts: Named) -> Verdict:
         self.skeleton.eval()
-        logits = self._each(self.stage.logits, self.params)
+        logits = self._each(self.stage.logits, self.params).to(self.dtype)
         state = self.state.tree()
         labels, train, validation = state["labels"], state["train"], state["validation"]
         score = metrics.score(self.stage.metric, logits, labels, validation)
@@ -232,7 +242,8 @@ class Batch:
         def one(p: Named, b: Named, state: State) -> Any:
             return function(lambda *args: functional_call(self.skeleton, (p, b), args), state)
 
-        return self.state.each(one, params, self.buffers)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
+            return self.state.each(one, params, self.buffers)
 
     @torch.no_grad()
     def _act(self, verdict: Verdict) -> None:

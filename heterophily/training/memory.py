@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch.utils import _pytree as pytree
 
+from heterophily.rows import in_slices
 from heterophily.sparse import Pattern, SparseMatrix
 from heterophily.stage import Stage, Trained
 from heterophily.training.engine import Batch, Watch
@@ -15,11 +16,14 @@ SHARE = 0.6
 """Share of the free device memory that a batch may plan on."""
 
 
-def runs_that_fit(stage: Stage, device: torch.device, dtype: torch.dtype) -> int:
+def runs_that_fit(stage: Stage, device: torch.device, dtype: torch.dtype, precision: str = "full") -> int:
     """Forecast how many runs like this stage fit on the device, by training one of them for an epoch.
 
-    Nor may the block diagonal of all runs outgrow its 32-bit indices.
+    Nor may the block diagonal of all runs outgrow its 32-bit indices. A run on a graph so large that it is
+    computed slice by slice is trained alone.
     """
+    if in_slices(stage.state):
+        return 1
     sparse = (SparseMatrix, Pattern)
     leaves = pytree.tree_leaves(stage.state, is_leaf=lambda part: isinstance(part, sparse))
     matrices = [part for part in leaves if isinstance(part, sparse)]
@@ -30,7 +34,7 @@ def runs_that_fit(stage: Stage, device: torch.device, dtype: torch.dtype) -> int
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device)
-    Batch([stage], device, dtype).epoch()
+    Batch([stage], device, dtype, precision=precision).epoch()
     each = torch.cuda.max_memory_allocated(device) - before
     torch.cuda.empty_cache()
     free = torch.cuda.mem_get_info(device)[0]
@@ -43,13 +47,14 @@ def train_within_memory(
     device: torch.device,
     dtype: torch.dtype,
     watch: Watch | None,
+    precision: str = "full",
 ) -> list[Trained]:
     """Train in batches of ``size``; a batch that runs out of memory is halved, finished ones are kept."""
     done: list[Trained] = []
     while len(done) < len(stages):
         some = stages[len(done) : len(done) + size]
         try:
-            done += Batch(some, device, dtype).run(watch)
+            done += Batch(some, device, dtype, precision=precision).run(watch)
             continue
         except torch.OutOfMemoryError:
             if len(some) == 1:

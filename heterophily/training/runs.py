@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 
-from heterophily.config import Config
+from heterophily.config import Config, ConfigError
 from heterophily.graph import Graph, Split
 from heterophily.graph.graph import GraphError
 from heterophily.models import MODELS
 from heterophily.stage import Outcome, Stage, Trained
+from heterophily.training.clusters import Clustered, pieces_for
 from heterophily.training.engine import Watch
 from heterophily.training.memory import runs_that_fit, train_within_memory
 from heterophily.training.seal import seal
 from heterophily.training.stacking import signature
+
+Precision = Literal["full", "mixed"]
 
 
 @dataclass(frozen=True)
@@ -38,15 +41,23 @@ def train_runs(
     watch: Watch | None = None,
     together: bool | None = None,
     observe: Callable[[Stage], Stage] | None = None,
+    clusters: int = 0,
+    precision: Precision = "full",
 ) -> list[Outcome]:
     """Train all runs and return their outcomes in the order given.
 
     Each model is a generator of stages; in every round the stages that all live runs wait for are
     collected, equal ones merged, and those of one shape trained as one batch. ``observe`` may hand back a
     stage that notes more for the history than the model does.
+
+    ``clusters`` trains each run in so many mini-batches an epoch, for graphs whose training does not fit;
+    0 is the exact full batch. ``precision`` "mixed" computes in bfloat16 where float32 is not needed.
     """
+    if precision not in get_args(Precision):
+        raise ConfigError(f"precision must be one of {', '.join(get_args(Precision))}, not {precision!r}")
     device = torch.device(device)
     graph = graph.to(device)
+    pieces = pieces_for(graph, clusters)
     procedures = []
     for run in runs:
         split = fit_for_training(graph, run.split)
@@ -55,7 +66,11 @@ def train_runs(
     waiting = {i: next(procedure) for i, procedure in enumerate(procedures)}
     while waiting:
         stages = [observe(stage) if observe else stage for stage in waiting.values()]
-        trained = train_stages(stages, device, dtype, watch, together)
+        if clusters:
+            given = pieces, clusters, device, dtype, precision
+            trained = [Clustered(stage, *given).run(watch)[0] for stage in stages]
+        else:
+            trained = train_stages(stages, device, dtype, watch, together, precision)
         for i, result in zip(list(waiting), trained, strict=True):
             try:
                 waiting[i] = procedures[i].send(result)
@@ -94,6 +109,7 @@ def train_stages(
     dtype: torch.dtype = torch.float32,
     watch: Watch | None = None,
     together: bool | None = None,
+    precision: str = "full",
 ) -> list[Trained]:
     """Train stages grouped by shape; stages with one key are trained once and share the result."""
     groups: dict[Any, dict[Any, Stage]] = defaultdict(dict)
@@ -103,8 +119,9 @@ def train_stages(
     for group in groups.values():
         members = list(group.items())
         batched = worthwhile(members[0][1], len(members), device) if together is None else together
-        size = min(len(members), runs_that_fit(members[0][1], device, dtype)) if batched else 1
-        done = train_within_memory([stage for _, stage in members], size, device, dtype, watch)
+        first = members[0][1]
+        size = min(len(members), runs_that_fit(first, device, dtype, precision)) if batched else 1
+        done = train_within_memory([stage for _, stage in members], size, device, dtype, watch, precision)
         results.update(zip((key for key, _ in members), done, strict=True))
     return [results[stage.key] for stage in stages]
 

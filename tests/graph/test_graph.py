@@ -17,6 +17,7 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.transforms import NormalizeFeatures
 
 from heterophily.graph.graph import Graph, GraphError, MissingClassWarning, Split, random_splits
+from heterophily.graph.synthetic import synthetic
 
 SETTINGS: dict[str, Any] = {
     "x": torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [0.0, 4.0]]),
@@ -610,3 +611,25 @@ def test_a_subgraph_has_the_edges_between_its_nodes_in_the_order_given() -> None
     for wrong in ([], [4], [1, 1]):
         with pytest.raises(GraphError, match="nodes"):
             graph.subgraph(wrong)
+
+
+def test_a_sample_of_e2_has_all_edges_and_only_pairs_at_most_two_steps_apart() -> None:
+    graph = synthetic(200, average_degree=6, splits=0).undirected()
+    whole = {tuple(pair) for pair in graph.two_hop().edge_index.T.tolist()}
+    sample = graph.two_hop_walks(3)
+    found = {tuple(pair) for pair in sample.edge_index.T.tolist()}
+    assert {tuple(pair) for pair in graph.edge_index.T.tolist()} < found <= whole
+    assert sample.is_undirected and len(found) <= graph.num_edges + 2 * 3 * 200
+    assert torch.equal(sample.edge_index, graph.two_hop_walks(3).edge_index)
+    assert not torch.equal(sample.edge_index, graph.two_hop_walks(3, seed=1).edge_index)
+
+
+def test_a_walk_ends_where_no_edge_leads_on_and_a_lone_node_has_none() -> None:
+    path = Graph(None, [0, 1, 0, 1], [[0, 1], [1, 2]])
+    assert path.two_hop_walks(4).edge_index.T.tolist() == [[0, 1], [0, 2], [1, 2], [2, 0], [2, 1]]
+
+
+def test_e2_that_will_not_fit_is_refused_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heterophily.graph.graph.available", lambda: 1000)
+    with pytest.raises(GraphError, match=r"E² .* GiB are free; use E \(order=1\), or sample E²"):
+        synthetic(200, splits=0).two_hop()

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from heterophily.graph.graph import GraphError
 from heterophily.hdp import encoding
 from heterophily.hdp.encoding import scaled, structural_encoding, target_set
 from heterophily.sparse import Features, SparseMatrix
@@ -156,3 +157,32 @@ def test_an_encoding_of_zeros_or_of_no_width_stays_what_it_is() -> None:
     assert not dense(scaled(nothing, 1.0)).any()
     assert not dense(scaled(SparseMatrix.from_torch(nothing), 1.0)).any()
     assert scaled(torch.zeros(5, 0), 1.0).shape == (5, 0)
+
+
+# Large graphs
+
+
+@given(hops=st.integers(0, 4), seed=st.integers(0, 30), density=st.sampled_from([0.05, 0.2, 0.6]))
+def test_products_of_sparse_matrices_give_the_same_encoding(hops: int, seed: int, density: float) -> None:
+    step, targets = walk(adjacency(density=density, seed=seed)), torch.tensor([0, 3, 8, 11])
+    wanted = dense(structural_encoding(step, targets, hops, width=6))
+    found = encoding._sparsely(step, targets, hops, 6, top=0)
+    torch.testing.assert_close(found.to_dense(), wanted)
+
+
+@given(hops=st.integers(1, 5), top=st.integers(1, 6), seed=st.integers(0, 30))
+def test_with_the_largest_entries_of_a_row_no_entry_is_too_low_by_more_than_hops_over_top_plus_one(
+    hops: int, top: int, seed: int
+) -> None:
+    step, targets = walk(adjacency(density=0.3, seed=seed)), torch.arange(12)
+    whole = dense(structural_encoding(step, targets, hops))
+    few = structural_encoding(step, targets, hops, top=top)
+    assert isinstance(few, SparseMatrix) and int(few.crow.diff().max()) <= top
+    error = whole - few.to_dense()
+    assert bool((error >= -1e-12).all()) and float(error.max()) <= hops / (top + 1)
+
+
+def test_an_encoding_that_will_not_fit_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "available", lambda: 1000)
+    with pytest.raises(GraphError, match="would take about .* GiB are free; .*structural_top=32"):
+        encoding._sparsely(walk(adjacency(density=0.6)), torch.arange(12), 2, 12, top=0)

@@ -71,7 +71,8 @@ def test_the_whole_model_is_the_paper_s_equations_written_densely() -> None:
     h_hm = smp(h_ego, module.smp_hm.weigh)  # Eq. 17
     h = torch.cat([h_hm, h_ht], 1)  # Eq. 18
     logits = h @ module.classify.weight.T + module.classify.bias  # Eq. 19
-    for found, wanted in zip(out, (logits, h, h_ego, h_hm, h_ht), strict=True):
+    given = out.logits, out.h, out.h_ego, out.h_hm, out.h_ht
+    for found, wanted in zip(given, (logits, h, h_ego, h_hm, h_ht), strict=True):
         torch.testing.assert_close(found, wanted)
 
 
@@ -100,7 +101,7 @@ def test_renumbering_the_nodes_permutes_the_output() -> None:
     count = torch.tensor(20)
     renumbered = partition(z[order], edges(order), count, dtype=torch.float64)
     out, other = module(blocks(), parts()), module([block[order] for block in blocks()], renumbered)
-    for one, two in zip(out, other, strict=True):
+    for one, two in zip(out[:4], other[:4], strict=True):
         torch.testing.assert_close(one[order], two)
 
 

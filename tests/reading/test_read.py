@@ -435,3 +435,59 @@ def test_a_file_that_is_not_there_names_those_that_are(write: Write) -> None:
 def test_a_good_file_that_the_mistakes_are_made_from_is_read(write: Write) -> None:
     reading = read(*(write(f"{role}.csv", text) for role, text in GOOD.items()), label="label")
     assert reading.graph.y.tolist() == [0, 1, 0]
+
+
+# Large files
+
+
+def test_parquet_edges_are_read_block_by_block_as_they_are_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    for ids in (np.arange(30), np.array([f"u{i}" for i in range(30)])):
+        ends = ids[rng.integers(0, 30, (2, 500))]
+        pd.DataFrame({"source": ends[0], "target": ends[1]}).to_parquet(tmp_path / "edges.parquet")
+        whole = read(tmp_path / "edges.parquet")
+        monkeypatch.setattr("heterophily.reading.tables.BLOCK", 64)
+        pieces = read(tmp_path / "edges.parquet")
+        monkeypatch.undo()
+        assert torch.equal(whole.graph.edge_index, pieces.graph.edge_index)
+        assert whole.ids.equals(pieces.ids) and whole.notes == pieces.notes
+
+
+def test_a_matrix_of_features_is_mapped_not_loaded(tmp_path: Path) -> None:
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    np.save(tmp_path / "x.npy", x)
+    (tmp_path / "edges.csv").write_text("source,target\n0,1\n1,3\n")
+    reading = read(tmp_path / "edges.csv", features=tmp_path / "x.npy")
+    assert torch.equal(reading.graph.x, torch.from_numpy(x)) and reading.ids.tolist() == [0, 1, 2, 3]
+    assert "read x.npy: 4 rows of 3 features, mapped" in reading.notes
+    written = np.load(tmp_path / "x.npy", mmap_mode="r+")
+    written[0, 0] = 99
+    written.flush()
+    assert reading.graph.x[0, 0] == 99  # the file's page, not a copy of it
+    reading.graph.x[1, 1] = -1
+    assert np.load(tmp_path / "x.npy")[1, 1] == 4  # and what is written to it stays out of the file
+
+    (tmp_path / "nodes.csv").write_text("id,kind\n3,a\n0,b\n1,a\n2,b\n")
+    beside = read(tmp_path / "edges.csv", tmp_path / "nodes.csv", tmp_path / "x.npy", label="kind")
+    assert beside.graph.edge_index.tolist() == [[1, 2], [2, 0]] and beside.graph.num_features == 3
+
+
+@pytest.mark.parametrize(
+    "array, message",
+    [
+        (np.zeros((5, 3), np.float32), "5 rows for 4 nodes; give a row for each"),
+        (np.zeros(4, np.float32), "features are a matrix of numbers"),
+        (np.array([["a"] * 4]), "features are a matrix of numbers"),
+        (np.array([[None]]), "cannot be read"),
+    ],
+)
+def test_a_matrix_that_does_not_fit_is_refused(tmp_path: Path, array: np.ndarray, message: str) -> None:
+    np.save(tmp_path / "x.npy", array, allow_pickle=True)
+    (tmp_path / "edges.csv").write_text("source,target\n0,1\n1,3\n")
+    (tmp_path / "nodes.csv").write_text("id,kind\n3,a\n0,b\n1,a\n2,b\n")
+    with pytest.raises(ReadingError, match=message):
+        read(tmp_path / "edges.csv", tmp_path / "nodes.csv", tmp_path / "x.npy", label="kind")
+    with pytest.raises(ReadingError, match="a NumPy matrix, not a table; pass it to read as features="):
+        read(tmp_path / "edges.csv", tmp_path / "x.npy")
