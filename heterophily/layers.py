@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -61,6 +61,8 @@ class Dropout(nn.Module):
 
     p: Tensor
     key: Tensor
+    begin: Callable[[Features], int] | None = None
+    """Where ``h`` begins among the entries of all nodes, if it holds the rows of some of them only."""
 
     def __init__(self, p: float):
         super().__init__()
@@ -75,12 +77,13 @@ class Dropout(nn.Module):
         self.key.add_(1)
         if not self.active:
             return h
+        start = self.begin(h) if self.begin else 0
         if isinstance(h, SparseMatrix):
-            return h._replace(val=self._drop(h.val))
-        return self._drop(h)
+            return h._replace(val=self._drop(h.val, start))
+        return self._drop(h, start)
 
-    def _drop(self, h: Tensor) -> Tensor:
-        gone: Tensor = _Dropped.apply(self.key, self.p, h.shape)  # type: ignore[no-untyped-call]
+    def _drop(self, h: Tensor, start: int) -> Tensor:
+        gone: Tensor = _Dropped.apply(self.key, self.p, h.shape, start)  # type: ignore[no-untyped-call]
         return h.masked_fill(gone, 0).mul_(1 / (1 - self.p))
 
 
@@ -135,21 +138,21 @@ class GraphAttention(nn.Module):
 
 
 class _Dropped(torch.autograd.Function):
-    """Which entries go: True with probability p, by a hash of (key, position)."""
+    """Which entries go: True with probability p, by a hash of (key, position); positions begin at start."""
 
     @staticmethod
-    def forward(key: Tensor, p: Tensor, shape: torch.Size) -> Tensor:
+    def forward(key: Tensor, p: Tensor, shape: torch.Size, start: int) -> Tensor:
         runs = key.reshape(-1, 1)
-        size = math.prod(shape)
-        word = torch.arange(-(-size // 4), device=key.device).mul_(_ODD[0]) + runs.mul(_ODD[1])
+        lead, end = start % 4, start + math.prod(shape)
+        word = torch.arange(start // 4, -(-end // 4), device=key.device).mul_(_ODD[0]) + runs.mul(_ODD[1])
         low, high = word.view(torch.int32).view(*word.shape, 2).unbind(-1)
         for odd in _ODD[1:]:
             low.bitwise_xor_(high)
             word.mul_(odd)
         low.bitwise_xor_(high)
-        quarters = word.view(torch.int16)[:, :size]  # four entries from each hashed word
+        quarters = word.view(torch.int16)[:, lead : lead + end - start]  # four entries from each hashed word
         cut = (p.reshape(-1, 1).double() * 65536 - 32768).to(torch.int16)
-        return (quarters < cut).view(key.shape + shape)
+        return (quarters < cut).reshape(key.shape + shape)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -157,12 +160,14 @@ class _Dropped(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[None, ...]:
-        return None, None, None
+        return None, None, None, None
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], key: Tensor, p: Tensor, shape: torch.Size) -> Any:
+    def vmap(
+        info: Any, in_dims: tuple[Any, ...], key: Tensor, p: Tensor, shape: torch.Size, start: int
+    ) -> Any:
         runs = (info.batch_size,)
-        gone = _Dropped.apply(key.expand(runs), p.expand(runs), shape)  # type: ignore[no-untyped-call]
+        gone = _Dropped.apply(key.expand(runs), p.expand(runs), shape, start)  # type: ignore[no-untyped-call]
         return gone, 0
 
 

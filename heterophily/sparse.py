@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse
@@ -213,10 +213,19 @@ def side_by_side(blocks: Sequence[SparseMatrix]) -> SparseMatrix:
     return SparseMatrix.from_entries(key // width, key % width, val, blocks[0].shape[0], width)
 
 
-def multiply(a: Features, h: Tensor) -> Tensor:
+class Multiplies(Protocol):
+    """A matrix that knows itself how to multiply, such as one whose rows lie with several processes."""
+
+    def times(self, h: Tensor) -> Tensor:
+        """Return the matrix times ``h``, with a gradient to ``h``."""
+
+
+def multiply(a: Features | Multiplies, h: Tensor) -> Tensor:
     """Return ``a @ h``; with a sparse ``a``, ``h`` gets its gradient and ``a`` gets none."""
     if isinstance(a, Tensor):
         return a @ h
+    if not isinstance(a, SparseMatrix):
+        return a.times(h)
     t_val = a.val if a.order is None else a.val.gather(-1, a.order)
     out: Tensor = _Product.apply(a.crow, a.col, a.val, a.t_crow, a.t_col, t_val, h)  # type: ignore[no-untyped-call]
     return out

@@ -26,7 +26,7 @@ LAYERS = (
     {"explain", "export", "folder", "recipes", "replay", "training"},
     {"fitted"},  # what a fitted model says, of nodes that come later too
     {"estimator", "bench"},
-    {"studies"},
+    {"studies", "distributed"},
     {"show"},
     {"plot"},
     {"cli"},
