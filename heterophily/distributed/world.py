@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterator, Sequence
@@ -125,7 +126,8 @@ def listening() -> Iterator[None]:
         yield
     except RuntimeError as error:
         _listen_to_nothing()
-        reason = str(error).strip().splitlines()[0].removesuffix(".")
+        first = re.sub(r"^\[\S*\]\s*", "", str(error).strip()).splitlines()[0]  # not where in whose source
+        reason = first.partition(". ")[0].rstrip(".")
         raise LostError(f"a process of the job died or does not answer, so the job ends ({reason})") from None
 
 
