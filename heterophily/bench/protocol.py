@@ -7,11 +7,11 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import torch
-import torch_geometric
 
 from heterophily._version import __version__
 from heterophily.config import Config, ConfigError
@@ -205,7 +205,7 @@ def versions() -> dict[str, str]:
         "heterophily": __version__,
         "python": platform.python_version(),
         "torch": str(torch.__version__),
-        "torch_geometric": torch_geometric.__version__,
+        "torch_geometric": version("torch_geometric"),  # not imported for it: that takes seconds and memory
         "numpy": np.__version__,
     }
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from heterophily.distributed.chunks import in_chunks
 from heterophily.distributed.features import Blocks
 from heterophily.distributed.halo import Halo, ShardedMatrix
 from heterophily.distributed.selection import largest
@@ -25,7 +26,6 @@ from heterophily.hdp.algorithm import assignments, initial_logits, initial_modul
 from heterophily.hdp.config import HDPConfig
 from heterophily.hdp.partition import Partition
 from heterophily.hdp.prototypes import TrustSet, tpc_loss
-from heterophily.layers import Dropout
 from heterophily.sparse import SparseMatrix, inverse
 from heterophily.stage import Network, Outcome, Schedule, Stage, State, Trained
 
@@ -101,7 +101,7 @@ def hdp(
     x_all = blocks.named(names, seed)
     x_ego = blocks.named(["x", "str"] if config.structural else ["x"], seed)  # line 1
     edges = near if config.order == 1 else two_steps(blocks, near, shard)
-    begin = blocks.begin
+    places = blocks.places
     blocks.forget()
     del blocks, near
 
@@ -118,9 +118,10 @@ def hdp(
     def initial_loss(network: Network, state: State) -> Named:
         return {"loss": cross_entropy(network(state["blocks"]), state)}
 
-    module: nn.Module = initial_module(x_all, classes, config, seed)
+    module: nn.Module = initial_module(x_all[0], classes, config, seed).to(dtype)
+    in_chunks(module, places)
     initial = yield ShardedStage(  # line 2
-        module=_placed(module, begin, dtype),
+        module=module,
         state=labels | {"blocks": x_all},
         loss=initial_loss,
         logits=initial_logits,
@@ -165,9 +166,10 @@ def hdp(
         return {"parts": parts, "trust": TrustSet(saved["trusted"], saved["predicted"])}
 
     first, _ = refresh({}, initial.logits)  # lines 4-5
-    module = main_module(x_ego, classes, config, seed)
+    module = main_module(x_ego[0], classes, config, seed).to(dtype)
+    in_chunks(module, places)
     trained = yield ShardedStage(  # lines 6-18
-        module=_placed(module, begin, dtype),
+        module=module,
         state=labels | {"blocks": x_ego} | first,
         loss=loss,
         logits=logits,
@@ -208,11 +210,3 @@ def two_steps(blocks: Blocks, near: Edges, shard: Shard) -> Edges:
     """Return E²: the pairs at most two steps apart."""
     crow, col = blocks.two_steps()
     return Edges(crow, col, shard, near.world)
-
-
-def _placed(module: nn.Module, begin: Callable[..., int], dtype: torch.dtype) -> nn.Module:
-    """Let every dropout know which rows it sees, so that a node loses the same entries on any process."""
-    for part in module.modules():
-        if isinstance(part, Dropout):
-            part.begin = begin
-    return module.to(dtype)

@@ -9,12 +9,13 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
+from heterophily.distributed.chunks import ROWS, Chunk, Places
 from heterophily.distributed.halo import Halo, to_matrix
 from heterophily.distributed.shard import Shard
 from heterophily.distributed.world import World
 from heterophily.hdp.config import HDPConfig
 from heterophily.hdp.encoding import target_set
-from heterophily.sparse import Features, SparseMatrix
+from heterophily.sparse import Features
 
 Rows = Any
 """Rows of features: a NumPy array, or a CSR matrix of SciPy's."""
@@ -28,22 +29,15 @@ class Blocks:
         self.world: World = halo.world
         entries = (np.ones(len(place), np.float32), place.cpu().numpy(), shard.crow.cpu().numpy())
         self.edges = scipy.sparse.csr_array(entries, (halo.rows, halo.size))
-        self.starts: dict[int, int] = {}
-        """Entries of lower ranks in front of those of a sparse block, by where its columns lie in memory."""
+        self.places = Places(shard.first)
         self.made: dict[str, Any] = {}
 
-    def named(self, names: list[str], seed: int) -> tuple[Features, ...]:
-        """Return blocks of these names: x, nb and str; sparse ones are joined, where all are sparse."""
+    def named(self, names: list[str], seed: int) -> list[Chunk]:
+        """Return blocks of these names, x, nb and str, in chunks; they are joined where all are sparse."""
         rows = [self._rows(name, seed) for name in names]
         if len(rows) > 1 and all(scipy.sparse.issparse(block) for block in rows):
             rows = [scipy.sparse.hstack(rows, "csr")]
-        return tuple(self._features(block) for block in rows)
-
-    def begin(self, h: Features) -> int:
-        """Say where the entries of a matrix of own nodes begin among those of all nodes; for dropout."""
-        if isinstance(h, SparseMatrix):
-            return self.starts[h.col.data_ptr()]
-        return self.shard.first * h.shape[1]
+        return list(zip(*(self._chunks(block) for block in rows), strict=True))
 
     def two_steps(self) -> tuple[Tensor, Tensor]:
         """Return the pairs at most two steps apart as CSR, columns numbered as in the graph."""
@@ -127,12 +121,17 @@ class Blocks:
             return scipy.sparse.csr_array(rows)
         return rows.toarray() if sparse else rows
 
-    def _features(self, rows: Rows) -> Features:
+    def _chunks(self, rows: Rows) -> list[Features]:
         if isinstance(rows, np.ndarray):
-            return torch.from_numpy(rows).to(self.world.device, self.dtype)
-        matrix = to_matrix(rows, self.world.device, self.dtype)
-        self.starts[matrix.col.data_ptr()] = self.world.before(len(matrix.col))[0]
-        return matrix
+            return list(torch.from_numpy(rows).to(self.world.device, self.dtype).split(ROWS))
+        found: list[Features] = []
+        start, _ = self.world.before(rows.nnz)
+        for row in range(0, rows.shape[0], ROWS):
+            matrix = to_matrix(rows[row : row + ROWS], self.world.device, self.dtype)
+            self.places.starts[matrix.col.data_ptr()] = start
+            start += len(matrix.col)
+            found.append(matrix)
+        return found
 
     def _total(self, number: float) -> float:
         value = torch.tensor(number, dtype=torch.float64, device=self.world.device)

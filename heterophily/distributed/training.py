@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from heterophily.distributed.checkpoint import Keeper, Saved
 from heterophily.distributed.world import World
 from heterophily.stage import DivergedError, Outcome, Trained
 from heterophily.training import metrics
+from heterophily.training.adam import Adam
 from heterophily.training.allocation import keep_freed_memory
 from heterophily.training.engine import Progress, Record, Watch
 
@@ -49,10 +50,10 @@ class Training:
             keep_freed_memory()
         self.stage, self.world, self.state = stage, world, dict(stage.state)
         self.module = stage.module.to(world.device)
-        schedule = stage.schedule
-        self.adam = torch.optim.Adam(
-            self.module.parameters(), schedule.learning_rate, weight_decay=schedule.weight_decay
-        )
+        # Views of the weights, as one run of many has them.
+        self.params = {name: p.detach().unsqueeze(0) for name, p in self.module.named_parameters()}
+        rates = [stage.schedule.learning_rate, stage.schedule.weight_decay]
+        self.adam = Adam(self.params, *torch.tensor(rates, dtype=torch.float64, device=world.device).split(1))
         self.record = Record([stage], world.device)
         masks = torch.stack([self.state["train"].sum(), self.state["validation"].sum()])
         self.training, self.validating = world.total(masks).tolist()
@@ -104,22 +105,19 @@ class Training:
         if self.stage.schedule.epochs:
             self.module.train()
             shares = self.stage.loss(self.module, self.state)
-            self.adam.zero_grad()
-            shares["loss"].backward()
-            self._add_gradients()
-            self.adam.step()
+            grads = torch.autograd.grad(shares["loss"], list(self.module.parameters()))
+            with torch.no_grad():
+                self.adam.step(self.params, dict(zip(self.params, self._added_up(grads), strict=True)))
+            del grads
             self.record.epoch += 1
         with torch.no_grad():
             self._judge({name: share.detach() for name, share in shares.items()})
 
-    def _add_gradients(self) -> None:
-        """Add up the gradients of all processes, in one message."""
-        if self.world.size == 1:
-            return
-        grads = [p.grad for p in self.module.parameters() if p.grad is not None]
+    def _added_up(self, grads: Sequence[Tensor]) -> list[Tensor]:
+        """Add up the gradients of all processes, in one message; stacked as Adam wants them."""
         flat = self.world.total(torch.cat([grad.flatten() for grad in grads]))
-        for grad, part in zip(grads, flat.split([grad.numel() for grad in grads]), strict=True):
-            grad.copy_(part.view_as(grad))
+        parts = flat.split([grad.numel() for grad in grads])
+        return [part.view(1, *grad.shape) for part, grad in zip(parts, grads, strict=True)]
 
     def _judge(self, shares: Named) -> None:
         """Score the weights; keep the best, and refresh what depends on assignments that improved."""
@@ -161,9 +159,9 @@ class Training:
         found = {f"module.{name}": tensor for name, tensor in self._weights().items()}
         found |= {f"kept.{name}": tensor for name, tensor in self.kept.items()}
         found |= {f"record.{name}": getattr(self.record, name) for name in KEPT}
-        for i, state in self.adam.state_dict()["state"].items():
-            found |= {f"adam.{i}.{name}": tensor for name, tensor in state.items()}
-        return found
+        for name in self.params:
+            found |= {f"mean.{name}": self.adam.mean[name], f"square.{name}": self.adam.square[name]}
+        return found | {"steps": self.adam.steps}
 
     def _rows(self) -> Named:
         """What is there for own nodes and edges only, for a checkpoint."""
@@ -184,14 +182,9 @@ class Training:
         self.kept = {name: named[f"kept.{name}"] for name in self.kept}
         for name in KEPT:
             getattr(self.record, name).copy_(named[f"record.{name}"])
-        state = self.adam.state_dict()
-        moments: dict[int, Named] = {}
-        for name, tensor in named.items():
-            kind, _, rest = name.partition(".")
-            if kind == "adam":
-                i, _, what = rest.partition(".")
-                moments.setdefault(int(i), {})[what] = tensor
-        self.adam.load_state_dict(state | {"state": moments})
+        self.adam.steps.copy_(named["steps"])
+        self.adam.mean = {name: named[f"mean.{name}"] for name in self.params}
+        self.adam.square = {name: named[f"square.{name}"] for name in self.params}
         own = len(self.state["labels"])
         rows = saved.rows(dict.fromkeys(("kept_logits", "last_logits"), own), self.world)
         self.kept_logits, self.last_logits = rows["kept_logits"], rows["last_logits"]

@@ -30,7 +30,6 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from heterophily.graph.datasets import SLOW, cache_folder
 from heterophily.graph.graph import Graph
 
 MATCHES = 1 << 34
@@ -82,6 +81,8 @@ def similarity(graph: Graph, depth: int) -> Similarity:
     Loops count in degrees. Nodes without edges are in no pair.
     """
     edges = graph.undirected().edge_index.cpu().numpy()
+    from heterophily.graph.datasets import SLOW, cache_folder  # with PyG, which few need
+
     kept = cache_folder() / "structural" / f"{_name(edges, graph.num_nodes, depth)}.npz"
     found = _recall(kept, depth)
     if found is None:
