@@ -1,9 +1,10 @@
 """One process with two threads against two processes with one thread each, on the same graph.
 
-    python benchmarks/shards.py --nodes 200000 --out benchmarks/shards.json
+    python benchmarks/shards.py
 
 HDP at its default settings on a synthetic graph of average degree 20, where neighbors lie anywhere: half of
 them are with the other process, the worst case for shards. Turns alternate, and of each the fastest counts.
+Writes benchmarks/shards.json, and what it says into docs/many-machines.md.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ from heterophily.training.engine import Batch
 from heterophily.training.seal import seal
 
 CONFIG = HDPConfig(epoch_init=2, epoch=10**6, patience=10**6)
-WAYS = {"one process, 2 threads": (0, 2), "1 process of distribute, 2 threads": (1, 2), "2 processes": (2, 1)}
+ROOT = Path(__file__).parents[1]
+MEASURED, PAGE = ROOT / "benchmarks" / "shards.json", ROOT / "docs" / "many-machines.md"
+BEGIN = "<!-- measured: written by benchmarks/shards.py from benchmarks/shards.json -->\n"
+END = "<!-- end of what was measured -->\n"
+WAYS = {"train": (0, 2), "distribute, one process": (1, 2), "distribute, two processes": (2, 1)}
 """Processes, 0 for the engine of `heterophily train`, and the threads of each."""
 
 
@@ -64,18 +69,20 @@ def measure(folder: Path, epochs: int, processes: int) -> None:
             epoch = Training(procedure.send(initial), here).epoch
             del initial
         epoch()
-        times = []
+        times, busy = [], time.process_time()
         for _ in range(epochs):
             here.wait()
             start = time.perf_counter()
             epoch()
             times.append(time.perf_counter() - start)
+        busy = float(here.total(torch.tensor(time.process_time() - busy, dtype=torch.float64)))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         every = here.gathered(torch.tensor([[*times, peak * 1024, before * 1024]], dtype=torch.float64))
         if here.rank == 0:  # an epoch takes as long as its slowest process
             *seconds, peak, before = torch.cat(every).max(0).values.tolist()
             found = {"peak_memory_bytes": int(peak), "before_bytes": int(before)}
-            print(json.dumps({"epoch_seconds": seconds} | found | {"load": os.getloadavg()[0]}))
+            time_taken = {"epoch_seconds": seconds, "epoch_core_seconds": busy / epochs}
+            print(json.dumps(time_taken | found | {"load": os.getloadavg()[0]}))
 
 
 def turn(way: str, folder: Path, epochs: int) -> dict[str, Any]:
@@ -97,11 +104,10 @@ def turn(way: str, folder: Path, epochs: int) -> dict[str, Any]:
 def main() -> None:
     """Measure all ways in turns, print ratios, write JSON."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--nodes", type=int, default=200_000)
+    parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--features", type=int, default=128)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--out", default="benchmarks/shards.json")
     parser.add_argument("--processes", type=int, default=0)
     parser.add_argument("--measure", help="measure here, on this folder")
     args = parser.parse_args()
@@ -125,6 +131,7 @@ def main() -> None:
             "processes": max(WAYS[way][0], 1),
             "threads": WAYS[way][1],
             "epoch_seconds": min(min(each["epoch_seconds"]) for each in found),
+            "epoch_core_seconds": min(each["epoch_core_seconds"] for each in found),
             "peak_memory_bytes": min(each["peak_memory_bytes"] for each in found),
             "before_bytes": min(each["before_bytes"] for each in found),
             "turns": found,
@@ -142,9 +149,44 @@ def main() -> None:
         "torch": torch.__version__,
         "cores": os.cpu_count(),
     }
-    Path(args.out).write_text(to_text(result), encoding="utf-8")
-    print(
-        f"two processes: {result['time_ratio']:.2f} of the time, {result['memory_ratio']:.2f} of the memory"
+    MEASURED.write_text(to_text(result), encoding="utf-8")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
+    print(f"two processes: {result['time_ratio']:.2f} of the time, {result['memory_ratio']:.2f} of memory")
+
+
+def page(text: str, measured: dict[str, Any]) -> str:
+    """Return the page with what was measured between its markers."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        sys.exit(f"{PAGE} has lost its markers {BEGIN.strip()} and {END.strip()}")
+    return before + BEGIN + "\n" + words(measured) + "\n" + END + after
+
+
+def words(measured: dict[str, Any]) -> str:
+    """Say what was measured: a table, and the two ratios."""
+    rows = measured["rows"]
+    lines = [
+        "| | processes | threads each | s an epoch | core-seconds an epoch | peak memory each, GiB |",
+        "| --- | --: | --: | --: | --: | --: |",
+    ]
+    for row in rows:
+        figures = f"{row['epoch_seconds']:.2f} | {row['epoch_core_seconds']:.2f}"
+        memory = f"{row['peak_memory_bytes'] / 2**30:.2f}"
+        lines.append(f"| `{row['way']}` | {row['processes']} | {row['threads']} | {figures} | {memory} |")
+    loads = [each["load"] for row in rows for each in row["turns"]]
+    turns, epochs = len(rows[0]["turns"]), len(rows[0]["turns"][0]["epoch_seconds"])
+    return (
+        f"A synthetic graph of {measured['nodes']:,} nodes, {measured['edges']:,} directed edges and "
+        f"{measured['features']} features, the default settings, PyTorch {measured['torch']} on "
+        f"{measured['cores']} cores:\n\n" + "\n".join(lines) + "\n\n"
+        f"Two processes with a thread each take **{measured['time_ratio']:.2f} ×** the time of one process "
+        f"with two threads, and **{100 * measured['memory_ratio']:.0f} %** of its memory each. "
+        f"{rows[0]['before_bytes'] / 2**30:.2f} GiB of each process is Python and PyTorch before anything is "
+        f"read. Times are the best of {turns} turns of {epochs} epochs, which train, judge and, where "
+        "validation improved, renew the partition; the machine had other work (a load of "
+        f"{min(loads):.1f} to {max(loads):.1f}). `distribute` computes hidden layers twice and keeps less of "
+        "them, so its one process takes less memory than `train`, too.\n"
     )
 
 

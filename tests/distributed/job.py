@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from heterophily.distributed import shard
+from heterophily.distributed import features, shard
 from heterophily.distributed.algorithm import Edges
 from heterophily.distributed.checkpoint import Keeper
 from heterophily.distributed.run import identity, train
@@ -122,6 +122,7 @@ def together(here: World, part: Tensor) -> Any:
 def main(out: Path) -> None:
     warnings.simplefilter("error")
     torch.set_num_threads(1)
+    features.ROWS = 50  # so that these few nodes make several chunks
     found: dict[str, Any] = {}
     with world("cpu") as every:
         worlds = []
