@@ -66,6 +66,10 @@ def distribute(
     graph_options: GraphOptions = None,
     device: Device = "auto",
     data: Data = None,
+    recompute: Annotated[
+        bool,
+        typer.Option("--recompute", help="Compute hidden layers twice instead of keeping them: less memory."),
+    ] = False,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Keep checkpoints there, in a folder that all processes see."),
@@ -130,7 +134,7 @@ def distribute(
                 if follow is not None:
                     follow(epoch)
 
-            result = train(rows, here, config, seed, keeper, watch)
+            result = train(rows, here, config, seed, keeper, watch, recompute=recompute)
             result = replace(result, graph_options=options)
             if out is not None:
                 whole, labels = gathered(result, rows, here)

@@ -92,9 +92,17 @@ class Edges:
 
 
 def hdp(
-    shard: Shard, world: World, config: HDPConfig, seed: int, dtype: torch.dtype = torch.float32
+    shard: Shard,
+    world: World,
+    config: HDPConfig,
+    seed: int,
+    dtype: torch.dtype = torch.float32,
+    recompute: bool = False,
 ) -> Generator[ShardedStage, Trained, Outcome]:
-    """Run HDP on own rows of a graph, test labels sealed: lines 1-17 of Algorithm 1."""
+    """Run HDP on own rows of a graph, test labels sealed: lines 1-17 of Algorithm 1.
+
+    ``recompute`` keeps no hidden layers for the gradient: less memory, more time, the same result.
+    """
     near = Edges(shard.crow, shard.col, shard, world)
     blocks = Blocks(shard, near.halo, near.place, config, dtype)
     names = config.initial_features.split("+")
@@ -119,7 +127,7 @@ def hdp(
         return {"loss": cross_entropy(network(state["blocks"]), state)}
 
     module: nn.Module = initial_module(x_all[0], classes, config, seed).to(dtype)
-    in_chunks(module, places)
+    in_chunks(module, places, recompute)
     initial = yield ShardedStage(  # line 2
         module=module,
         state=labels | {"blocks": x_all},
@@ -167,7 +175,7 @@ def hdp(
 
     first, _ = refresh({}, initial.logits)  # lines 4-5
     module = main_module(x_ego[0], classes, config, seed).to(dtype)
-    in_chunks(module, places)
+    in_chunks(module, places, recompute)
     trained = yield ShardedStage(  # lines 6-18
         module=module,
         state=labels | {"blocks": x_ego} | first,

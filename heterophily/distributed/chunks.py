@@ -1,7 +1,7 @@
-"""MLPs of many rows, some rows at a time: hidden layers are never there as a whole.
+"""MLPs of many rows, some rows at a time: what is needed on the way is never there as a whole.
 
-For the gradient each chunk is computed once more, with the same dropout, so that what is kept of a graph is
-as wide as its representations and not as its hidden layers.
+What the gradient needs of the hidden layers is kept, or each chunk is computed once more with the same
+dropout: then what is kept of a graph is as wide as its representations and not as its hidden layers.
 """
 
 from __future__ import annotations
@@ -39,24 +39,26 @@ class Places:
         )
 
 
-def in_chunks(module: nn.Module, places: Places) -> None:
+def in_chunks(module: nn.Module, places: Places, recompute: bool) -> None:
     """Let every MLP of a module take a sequence of chunks, and every dropout know where it is."""
     for part in module.modules():
         if isinstance(part, Dropout):
             part.begin = places.begin
         if isinstance(part, MLP):
-            part.forward = _Rows(part, places)  # type: ignore[method-assign, assignment]
+            part.forward = _Rows(part, places, recompute)  # type: ignore[method-assign, assignment]
 
 
 class _Rows:
     """The forward pass of an MLP over chunks."""
 
-    def __init__(self, mlp: MLP, places: Places):
+    def __init__(self, mlp: MLP, places: Places, recompute: bool):
         self.compute: Callable[[Chunk], Tensor] = mlp.forward
-        self.places, self.params = places, list(mlp.parameters())
+        self.recompute, self.places, self.params = recompute, places, list(mlp.parameters())
         self.dropouts = [part for part in mlp.modules() if isinstance(part, Dropout)]
 
     def __call__(self, chunks: Sequence[Chunk]) -> Tensor:
+        if not self.recompute:
+            return torch.cat(list(self.each(chunks, self.keys())))
         out: Tensor = _Recomputed.apply(self, chunks, *self.params)  # type: ignore[no-untyped-call]
         return out
 

@@ -37,6 +37,7 @@ def train(
     keeper: Keeper | None = None,
     watch: Watch | None = None,
     dtype: torch.dtype = torch.float32,
+    recompute: bool = False,
 ) -> Evaluation:
     """Train HDP on a graph whose rows are shared out, and score it on the test nodes.
 
@@ -48,7 +49,7 @@ def train(
         if not split["nodes"][part]:
             raise GraphError(f"split {split['name']!r} has no {part} node, so nothing can be scored on it")
     keeper = keeper or Keeper(None, 1, {}, world)
-    outcome = drive(hdp(shard.sealed(), world, config, seed, dtype), world, keeper, watch)
+    outcome = drive(hdp(shard.sealed(), world, config, seed, dtype, recompute), world, keeper, watch)
 
     metric, test = shard.facts["metric"], shard.mask("test")
 

@@ -87,11 +87,13 @@ def selection(here: World) -> list[list[int]]:
     return found
 
 
-def curves(here: World, name: str, sparse: bool, dtype: torch.dtype) -> list[dict[str, float]]:
-    """The losses and scores of every epoch."""
+def curves(here: World, name: str, otherwise: bool, dtype: torch.dtype) -> list[dict[str, float]]:
+    """The losses and scores of every epoch; otherwise: with sparse features, hidden layers computed twice."""
     seen: list[dict[str, float]] = []
-    rows = shard.cut(a_graph(sparse), 1, here)
-    result = train(rows, here, config(name), 3, watch=lambda p: seen.append(p.figures()), dtype=dtype)
+    rows = shard.cut(a_graph(sparse=otherwise), 1, here)
+    result = train(
+        rows, here, config(name), 3, None, lambda p: seen.append(p.figures()), dtype, recompute=otherwise
+    )
     return [*seen, {"test": result.splits[0].test}]
 
 
