@@ -6,7 +6,7 @@ dropout: then what is kept of a graph is as wide as its representations and not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -52,7 +52,7 @@ class _Rows:
     """The forward pass of an MLP over chunks."""
 
     def __init__(self, mlp: MLP, places: Places, recompute: bool):
-        self.compute: Callable[[Chunk], Tensor] = mlp.forward
+        self.mlp = mlp
         self.recompute, self.places, self.params = recompute, places, list(mlp.parameters())
         self.dropouts = [part for part in mlp.modules() if isinstance(part, Dropout)]
 
@@ -60,6 +60,12 @@ class _Rows:
         if not self.recompute:
             return torch.cat(list(self.each(chunks, self.keys())))
         out: Tensor = _Recomputed.apply(self, chunks, *self.params)  # type: ignore[no-untyped-call]
+        return out
+
+    def compute(self, chunk: Chunk) -> Tensor:
+        """Compute what the MLP computes, and keep one hidden matrix where it would keep three."""
+        h = self.mlp.first([self.mlp.drop_input(block) for block in chunk])
+        out: Tensor = self.mlp.second(_Hidden.apply(h, self.mlp.drop_hidden))  # type: ignore[no-untyped-call]
         return out
 
     def keys(self) -> list[Tensor]:
@@ -73,6 +79,23 @@ class _Rows:
             yield self.compute(chunk)
             self.places.row += chunk[0].shape[0]
         self.places.row = 0
+
+
+class _Hidden(torch.autograd.Function):
+    """Dropout of ReLU: what comes out is positive just where the gradient goes through."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, drop: Dropout) -> Tensor:
+        out: Tensor = drop(torch.relu(h))
+        ctx.scale = 1 / (1 - drop.p) if drop.training and drop.active else 1
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (out,) = ctx.saved_tensors
+        return (grad * (out > 0)).mul_(ctx.scale), None
 
 
 class _Recomputed(torch.autograd.Function):
