@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -79,6 +79,8 @@ class Dropout(nn.Module):
 
     p: Tensor
     key: Tensor
+    begin: Callable[[Features], int] | None = None
+    """Where ``h`` begins among the entries of all nodes, if it holds the rows of some of them only."""
 
     def __init__(self, p: float):
         super().__init__()
@@ -88,7 +90,9 @@ class Dropout(nn.Module):
 
     def forward(self, h: Features) -> Any:
         """Zero entries with probability p while training and scale the rest by 1 / (1 - p)."""
-        return dropped(self.next(), h)
+        if (mask := self.next()) is None:
+            return h
+        return dropped(mask, h, self.begin(h) if self.begin else 0)
 
     def next(self) -> Mask | None:
         """Move on to the next mask; None drops nothing."""
@@ -198,7 +202,7 @@ class _Dropped(torch.autograd.Function):
         low.bitwise_xor_(high)
         quarters = word.view(torch.int16)[:, skip : end - start + skip]  # four entries from each hashed word
         cut = (p.reshape(-1, 1).double() * 65536 - 32768).to(torch.int16)
-        return (quarters < cut).view(key.shape + shape)
+        return (quarters < cut).reshape(key.shape + shape)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

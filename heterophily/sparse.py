@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse
@@ -227,10 +227,19 @@ def from_scipy(matrix: scipy.sparse.csr_array, device: torch.device) -> SparseMa
     return SparseMatrix.from_entries(row, col, val, *matrix.shape)
 
 
-def multiply(a: Features, h: Tensor) -> Tensor:
+class Multiplies(Protocol):
+    """A matrix that knows itself how to multiply, such as one whose rows lie with several processes."""
+
+    def times(self, h: Tensor) -> Tensor:
+        """Return the matrix times ``h``, with a gradient to ``h``."""
+
+
+def multiply(a: Features | Multiplies, h: Tensor) -> Tensor:
     """Return ``a @ h``; with a sparse ``a``, ``h`` gets its gradient and ``a`` gets none."""
     if isinstance(a, Tensor):
         return a @ h
+    if not isinstance(a, SparseMatrix):
+        return a.times(h)
     if torch.is_autocast_enabled(h.device.type):  # torch knows its own products only
         h = h.to(torch.get_autocast_dtype(h.device.type))
     t_val = a.val if a.order is None else a.val.gather(-1, a.order)

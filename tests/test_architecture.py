@@ -27,7 +27,7 @@ LAYERS = (
     {"explain", "export", "folder", "plugins", "recipes", "replay", "training"},
     {"fitted"},  # what a fitted model says, of nodes that come later too
     {"estimator", "bench"},
-    {"studies"},
+    {"studies", "distributed"},
     {"show"},
     {"plot"},
     {"cli"},

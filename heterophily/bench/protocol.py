@@ -260,7 +260,7 @@ def versions() -> dict[str, str]:
         "heterophily": __version__,
         "python": platform.python_version(),
         "torch": str(torch.__version__),
-        "torch_geometric": metadata.version("torch_geometric"),
+        "torch_geometric": metadata.version("torch_geometric"),  # not imported for it: that takes seconds
         "numpy": np.__version__,
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -13,6 +14,14 @@ from heterophily.selection import largest
 
 ABSENT = -1e4
 """Exponent of a class without prototype: its term vanishes, and gradients stay finite."""
+
+Total = Callable[[Tensor], Tensor]
+"""Adds up what several processes have summed over their nodes; one process has summed over all already."""
+
+
+def alone(part: Tensor) -> Tensor:
+    """Return the sum over all nodes where one process holds them all: the sum itself."""
+    return part
 
 
 class TrustSet(NamedTuple):
@@ -34,7 +43,7 @@ def trust_set(z: Tensor, labels: Tensor, known: Tensor) -> TrustSet:
     return TrustSet(largest(surest, count)[1], predicted)
 
 
-def prototypes(h_ego: Tensor, trust: TrustSet, classes: int) -> tuple[Tensor, Tensor]:
+def prototypes(h_ego: Tensor, trust: TrustSet, classes: int, total: Total = alone) -> tuple[Tensor, Tensor]:
     """Return c_j, the mean ego representation of the trusted nodes of each class, (K, D) (Eq. 26).
 
     Also which classes have one: a class that nobody in the trust set is predicted to be has none.
@@ -42,17 +51,20 @@ def prototypes(h_ego: Tensor, trust: TrustSet, classes: int) -> tuple[Tensor, Te
     """
     every = torch.arange(classes, device=h_ego.device)
     member = ((trust.predicted.unsqueeze(-1) == every) & trust.trusted.unsqueeze(-1)).to(h_ego.dtype)
-    size = member.sum(0)
-    return (member.T @ h_ego) / size.clamp(min=1).unsqueeze(-1), size > 0
+    size = total(member.sum(0))
+    return total(member.T @ h_ego) / size.clamp(min=1).unsqueeze(-1), size > 0
 
 
-def tpc_loss(h_ego: Tensor, trust: TrustSet, classes: int, temperature: Tensor | float) -> Tensor:
+def tpc_loss(
+    h_ego: Tensor, trust: TrustSet, classes: int, temperature: Tensor | float, total: Total = alone
+) -> Tensor:
     """Pull trusted nodes to their prototype and push them to a right angle with the others (Eq. 27-28).
 
     The denominator clips similarities at zero, so nothing is gained beyond orthogonality; the
-    numerator is not clipped. Mean over the trust set; times |S^tru| it is the sum that Eq. 27 prints.
+    numerator is not clipped. Mean over the trust set; times |S^tru| it is the sum that Eq. 27 prints. Of
+    several processes each returns the share of its own nodes.
     """
-    c, present = prototypes(h_ego, trust, classes)
+    c, present = prototypes(h_ego, trust, classes, total)
     directions = F.normalize(c, dim=-1).T
 
     def some(h_ego: Tensor, predicted: Tensor, trusted: Tensor) -> Tensor:
@@ -65,4 +77,4 @@ def tpc_loss(h_ego: Tensor, trust: TrustSet, classes: int, temperature: Tensor |
     count, dim = h_ego.shape
     size = step(count, dim, h_ego.device)
     each = some(*rows) if size == count else by_rows(some, zip(*(part.split(size) for part in rows)))
-    return each.sum() / trust.trusted.sum().clamp(min=1)
+    return each.sum() / total(trust.trusted.sum()).clamp(min=1)
