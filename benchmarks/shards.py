@@ -190,7 +190,7 @@ def words(measured: dict[str, Any]) -> str:
         f"Two processes with a thread each take **{measured['time_ratio']:.2f} ×** the time of one process "
         f"with two threads, and **{100 * measured['memory_ratio']:.0f} %** of its memory each. "
         f"{rows[0]['before_bytes'] / 2**30:.2f} GiB of each process is Python and PyTorch before anything is "
-        f"read. Times are the best of {turns} turns of {epochs} epochs, which train, judge and, where "
+        f"read. Times are the best of {turns * epochs} epochs, which train, judge and, where "
         "validation improved, renew the partition; the machine had other work (a load of "
         f"{min(loads):.1f} to {max(loads):.1f}). `distribute` computes the MLPs some rows at a time, so its "
         "one process takes less memory than `train`, too.\n"
