@@ -72,9 +72,10 @@ class HDP(nn.Module):
         """Classify H, the parts side by side (Eq. 18-19); that of a large graph is never there as a whole."""
         mask, weight, bias = self.drop.taken(), self.classify.weight, self.classify.bias
         rows, width = parts[0].shape[0], weight.shape[1]
+        first = self.drop.begin(parts[0].new_empty(0, width)) if self.drop.begin else 0
 
         def some(start: int, *parts: Tensor) -> Tensor:
-            return F.linear(dropped(mask, torch.cat(parts, -1), start * width), weight, bias)
+            return F.linear(dropped(mask, torch.cat(parts, -1), first + start * width), weight, bias)
 
         size = step(rows, width, weight.device)
         if size == rows:

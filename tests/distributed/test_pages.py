@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -60,7 +61,8 @@ def assert_known(command: list[str], ask: Ask) -> None:
     at = command.index("heterophily")
     ours, theirs = command[at + 1 :], command[:at]
     help_of_ours = ask(ours[0], "--help").out
-    run = subprocess.run(["torchrun", "--help"], capture_output=True, text=True, check=False)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--help"]
+    run = subprocess.run(torchrun, capture_output=True, text=True, check=False)
     for words, known in ((ours, help_of_ours), (theirs, run.stdout)):
         for option in (word.partition("=")[0] for word in words if word.startswith("--")):
             assert re.search(rf"{option}\b", known), f"{option} is unknown"
