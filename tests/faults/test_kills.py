@@ -143,8 +143,9 @@ def test_reproduce(warm: Warm, tmp_path: Path, ledger: Ledger) -> None:
                     before = {
                         name: s for name, s in now.items() if name.endswith(".json") and "/." not in name
                     }
+            there = len(cells(folder))
             end = warm.do(REPRODUCE, folder)
-            kept = f"{len(before)} kept" if before else ""
+            kept = f"{there} kept" if there else ""
             if end.code or cells(folder) != expected or kept not in end.err:
                 row.lost.append(f"round {round} ended otherwise ({kept} expected): {end.err}")
             row.lost += left_beside(folder)
