@@ -152,7 +152,8 @@ def test_reproduce(warm: Warm, tmp_path: Path, ledger: Ledger) -> None:
 
 
 def cells(folder: Path) -> dict[str, Any]:
-    return {file.relative_to(folder).as_posix(): content(file) for file in folder.rglob("*/*.json")}
+    files = (file for file in folder.rglob("*/*.json") if not file.parent.name.startswith("."))
+    return {file.relative_to(folder).as_posix(): content(file) for file in files}
 
 
 def test_report(warm: Warm, tmp_path: Path, ledger: Ledger) -> None:
