@@ -42,6 +42,7 @@ fuzz: $(READY)
 		tests/reading/test_damage.py tests/faults/test_fuzz.py
 
 faults: $(READY)
+	rm -f benchmarks/faults.json
 	HETEROPHILY_FAULTS=full HETEROPHILY_FAULTS_OUT=benchmarks/faults.json $(RUN) pytest --numprocesses 0 \
 		tests/faults --ignore tests/faults/test_fuzz.py
 	$(VENV)/bin/python benchmarks/write_faults.py

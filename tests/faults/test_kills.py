@@ -143,15 +143,17 @@ def test_reproduce(warm: Warm, tmp_path: Path, ledger: Ledger) -> None:
                     before = {
                         name: s for name, s in now.items() if name.endswith(".json") and "/." not in name
                     }
+            there = len(cells(folder))
             end = warm.do(REPRODUCE, folder)
-            kept = f"{len(before)} kept" if before else ""
+            kept = f"{there} kept" if there else ""
             if end.code or cells(folder) != expected or kept not in end.err:
                 row.lost.append(f"round {round} ended otherwise ({kept} expected): {end.err}")
             row.lost += left_beside(folder)
 
 
 def cells(folder: Path) -> dict[str, Any]:
-    return {file.relative_to(folder).as_posix(): content(file) for file in folder.rglob("*/*.json")}
+    files = (file for file in folder.rglob("*/*.json") if not file.parent.name.startswith("."))
+    return {file.relative_to(folder).as_posix(): content(file) for file in files}
 
 
 def test_report(warm: Warm, tmp_path: Path, ledger: Ledger) -> None:
