@@ -20,6 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from heterophily.files import write_file
+
 ROOT = Path(__file__).parents[1]
 FILE, PAGE = ROOT / "benchmarks" / "first_hour.json", ROOT / "docs" / "getting-started.md"
 BEGIN = "<!-- first hour: written by benchmarks/first_hour.py -->"
@@ -60,7 +62,7 @@ def walk(folder: Path, data: str | None) -> list[dict[str, Any]]:
     env = os.environ | ({"HETEROPHILY_DATA": str(Path(data).expanduser().absolute())} if data else {})
     env = {key: value for key, value in env.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
     env |= {"HETEROPHILY_CACHE": str(folder / "cache")}
-    (folder / "make_files.py").write_text(example(), encoding="utf-8")
+    write_file(folder / "make_files.py", example())
     steps = []
     for name, words, command in STEPS:
         start = time.perf_counter()
@@ -111,8 +113,8 @@ def main() -> None:
         "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "python": platform.python_version(),
         "data_on_disk": args.data is not None, "steps": steps,
     }  # fmt: skip
-    FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    write_file(FILE, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    write_file(PAGE, page(PAGE.read_text(encoding="utf-8"), found))
 
 
 if __name__ == "__main__":

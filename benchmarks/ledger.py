@@ -19,6 +19,7 @@ from heterophily import MODELS
 from heterophily.bench.cells import Cell, read_cells
 from heterophily.bench.published import table_1
 from heterophily.bench.reproduce import COLUMNS
+from heterophily.files import write_file
 
 HOME = Path(__file__).parent.parent
 BEGIN, END = "<!-- cells: benchmarks/ledger.py -->", "<!-- end of cells -->"
@@ -73,7 +74,7 @@ def main() -> None:
     after = f"{head}{BEGIN}\n\n" + "\n".join(table) + f"\n\n{END}{rest.partition(END)[2]}"
     if args.check:
         sys.exit("PAPER.md is out of date: run python benchmarks/ledger.py" if before != after else 0)
-    paper.write_text(after, encoding="utf-8")
+    write_file(paper, after)
 
 
 if __name__ == "__main__":

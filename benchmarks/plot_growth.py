@@ -18,6 +18,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from heterophily.files import write_file
 from heterophily.show.style import model_looks, styled
 
 ROOT = Path(__file__).parents[1]
@@ -176,7 +177,7 @@ def read() -> tuple[dict[str, dict[str, Any]], dict[str, Any] | None]:
 def main() -> None:
     """Write both."""
     measured, batches = read()
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), measured, batches), encoding="utf-8")
+    write_file(PAGE, page(PAGE.read_text(encoding="utf-8"), measured, batches))
     note = {"Description": f"sha256 {digest([file for file in FILES.values() if file.exists()])}"}
     with styled():
         figure(measured).savefig(PICTURE, dpi=150, metadata=note)

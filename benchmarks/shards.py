@@ -30,6 +30,7 @@ from heterophily.distributed.algorithm import hdp as hdp_of_rows
 from heterophily.distributed.checkpoint import Keeper
 from heterophily.distributed.training import Training
 from heterophily.distributed.world import world
+from heterophily.files import write_file
 from heterophily.graph import Graph, Split, synthetic
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.training.engine import Batch
@@ -156,8 +157,8 @@ def main() -> None:
         "torch": torch.__version__,
         "cores": os.cpu_count(),
     }
-    MEASURED.write_text(to_text(result), encoding="utf-8")
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
+    write_file(MEASURED, to_text(result))
+    write_file(PAGE, page(PAGE.read_text(encoding="utf-8"), result))
     print(f"two processes: {result['time_ratio']:.2f} of the time, {result['memory_ratio']:.2f} of memory")
 
 

@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from heterophily.files import write_file
+
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "examples" / "printed.json"
 
@@ -33,7 +35,9 @@ def main() -> None:
             scripts[file.stem] = {"seconds": round(time.perf_counter() - start, 1), "out": done.stdout}
         print(f"{file.stem}: {scripts[file.stem]['seconds']} s")
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, no GPU"
-    FILE.write_text(json.dumps({"machine": machine, "scripts": scripts}, indent=1, ensure_ascii=False) + "\n")
+    write_file(
+        FILE, json.dumps({"machine": machine, "scripts": scripts}, indent=1, ensure_ascii=False) + "\n"
+    )
 
 
 if __name__ == "__main__":

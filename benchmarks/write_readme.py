@@ -11,6 +11,7 @@ from pathlib import Path
 from heterophily.bench.cells import read_cells
 from heterophily.bench.reproduce import rows
 from heterophily.bench.table1 import table1
+from heterophily.files import write_file
 from heterophily.show import grids
 from heterophily.show import table1 as show
 
@@ -35,4 +36,4 @@ def page(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write_file(PAGE, page(PAGE.read_text(encoding="utf-8")))

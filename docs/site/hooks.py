@@ -25,8 +25,6 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-LATER = ("large-graphs.md", "many-machines.md", "faults.md")
-"""Pages that have their place in the nav before they are written."""
 HOMES = {"PAPER.md": "paper.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages of the root that are pages of the site."""
 GALLERY = (
@@ -86,16 +84,6 @@ LEADS = {
 }
 
 # What mkdocs calls
-
-
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Leave out of the nav what is not written yet."""
-    absent = {name for name in LATER if not (ROOT / "docs" / name).exists()}
-    for section in config.nav or []:
-        for title, below in section.items():
-            if isinstance(below, list):
-                section[title] = [entry for entry in below if not absent & set(entry.values())]
-    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

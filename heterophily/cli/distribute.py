@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from heterophily.cli.app import MISTAKE, Mistake, app, mistake, say
+from heterophily.cli.app import MISTAKE, Mistake, app, mistake, say, screen
 from heterophily.cli.options import (
     AsJson,
     Data,
@@ -45,7 +45,7 @@ def cut(
 
     name = canonical(dataset)
     options = graph_options_of(name, pairs("--graph", graph_options))
-    graph = read_graph(Console(stderr=True), name, data, options)
+    graph = read_graph(screen(), name, data, options)
     folder = shard.write(graph, out)
     say(f"wrote {graph!r} to {folder}", "dim")
 
@@ -99,7 +99,7 @@ def distribute(
     from heterophily.show.progress import Follow
     from heterophily.training.trackers import tracker
 
-    console = Console(stderr=True)
+    console = screen()
     with world(device) as here, ExitStack() as stack:
         chief, keeper = here.rank == 0, None
         try:

@@ -20,6 +20,7 @@ WRITERS = {
     "heterophily/bench/journal.py": "a journal grows at its end, under a lock; half a line is taken out",
     "heterophily/training/trackers.py": "a log grows line by line while a training runs",
     "benchmarks/audit.py": "a graph for a second process, in a temporary folder",
+    "benchmarks/growth.py": "a word to the kernel, which no disk keeps",
     "benchmarks/reading.py": "files to be read, in a temporary folder",
 }
 """Who may open a file to write, and why."""
