@@ -10,6 +10,7 @@ minibatch.json.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -179,8 +180,10 @@ def main() -> None:
     measured, batches = read()
     write_file(PAGE, page(PAGE.read_text(encoding="utf-8"), measured, batches))
     note = {"Description": f"sha256 {digest([file for file in FILES.values() if file.exists()])}"}
+    stream = io.BytesIO()
     with styled():
-        figure(measured).savefig(PICTURE, dpi=150, metadata=note)
+        figure(measured).savefig(stream, dpi=150, metadata=note)
+    write_file(PICTURE, stream.getvalue())
     print(f"wrote {PAGE.relative_to(ROOT)} and {PICTURE.relative_to(ROOT)}")
 
 
