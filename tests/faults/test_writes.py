@@ -17,7 +17,7 @@ from tests.bench.nursery import ROOT
 
 WRITERS = {
     "heterophily/files.py": "the one place",
-    "heterophily/distributed/shard.py": "arrays as large as memory; its head comes last, and half a folder is none",
+    "heterophily/distributed/shard.py": "arrays as large as memory; its head comes last",
     "heterophily/bench/journal.py": "a journal grows at its end, under a lock; half a line is taken out",
     "heterophily/training/trackers.py": "a log grows line by line while a training runs",
     "benchmarks/audit.py": "a graph for a second process, in a temporary folder",
