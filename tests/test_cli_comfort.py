@@ -100,9 +100,11 @@ def test_the_shell_completes_commands_datasets_and_models(words: str, wanted: st
     assert out.split() == [wanted]
 
 
-def test_the_completion_script_can_be_shown(ask: Ask) -> None:
-    answer = ask("--show-completion", "bash")
-    assert answer.code == 0 and "_HETEROPHILY_COMPLETE" in answer.out
+def test_a_shell_is_told_how_to_complete() -> None:
+    """The script that --install-completion gives to a shell; which shell that is it finds by itself."""
+    process = heterophily(_HETEROPHILY_COMPLETE="source_bash")
+    out, _ = process.communicate(timeout=60)
+    assert "_HETEROPHILY_COMPLETE=complete_bash" in out
 
 
 @pytest.mark.parametrize(

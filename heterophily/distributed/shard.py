@@ -86,7 +86,7 @@ def read(folder: str | os.PathLike[str], split: int, world: World) -> Shard:
             f"{path} has no split {split}; ask for one of its {len(facts['splits'])} splits, from 0"
         )
     try:
-        arrays = {file.stem: np.load(file, mmap_mode="r") for file in path.glob("*.npy")}
+        arrays = {file.stem: np.load(file, mmap_mode="r", allow_pickle=False) for file in path.glob("*.npy")}
         return _shard(facts, arrays, split, world)
     except (OSError, KeyError, ValueError) as error:
         raise GraphError(f"{path} is not whole ({error}); write it anew with `heterophily cut`") from None

@@ -113,7 +113,9 @@ def engine(judge: Callable[[Run], tuple[float, float]], asked: list[Run] | None 
         scores = [judge(run) for run in runs]
         return [
             SimpleNamespace(
-                trained=SimpleNamespace(validation=score, validation_loss=loss, epochs=3, seconds=0.5)
+                trained=SimpleNamespace(
+                    validation=score, validation_loss=loss, epochs=3, seconds=0.5, diverged=None
+                )
             )
             for score, loss in scores
         ]
