@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from heterophily.graph import Graph
-from heterophily.models import find_model
-from heterophily.studies.plan import Entry, Plan, Trial
+from heterophily.studies.plan import Plan, Trial
 from heterophily.studies.result import Result, StudyError, mean, ratio
 
 MODELS = ("hdp",)
@@ -64,14 +63,11 @@ class Calibration(Result):
 
 def study(graph: Graph, plan: Plan | None = None, models: Sequence[str] = MODELS) -> Calibration:
     """Train the models on all splits together and compare their confidence with their accuracy."""
-    plan = plan or Plan()
-    models = list(dict.fromkeys(find_model(model).name for model in models))
-    entries: list[Entry] = [(model, plan.config(model, graph.name)) for model in models]
-    trials, about = plan.train(graph, entries)
-    return replace(look(graph, dict(zip(models, trials))), about=about)
+    trials, about = (plan or Plan()).train_models(graph, models)
+    return replace(look(graph, trials), about=about)
 
 
-def look(graph: Graph, trials: dict[str, Sequence[Trial]]) -> Calibration:
+def look(graph: Graph, trials: Mapping[str, Sequence[Trial]]) -> Calibration:
     """Compare confidence and accuracy of trained runs."""
     y = graph.y.cpu().numpy()
     temperature: dict[str, list[float]] = {model: [] for model in trials}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from heterophily.graph import Graph
-from heterophily.models import find_model
-from heterophily.studies.plan import Entry, Plan, Trial, class_names
+from heterophily.studies.plan import Plan, Trial, class_names
 from heterophily.studies.result import Result, StudyError
 
 MODELS = ("hdp",)
@@ -43,14 +42,11 @@ class Confusion(Result):
 
 def study(graph: Graph, plan: Plan | None = None, models: Sequence[str] = MODELS) -> Confusion:
     """Train the models on all splits together and count what they take for what."""
-    plan = plan or Plan()
-    models = list(dict.fromkeys(find_model(model).name for model in models))
-    entries: list[Entry] = [(model, plan.config(model, graph.name)) for model in models]
-    trials, about = plan.train(graph, entries)
-    return replace(look(graph, dict(zip(models, trials))), about=about)
+    trials, about = (plan or Plan()).train_models(graph, models)
+    return replace(look(graph, trials), about=about)
 
 
-def look(graph: Graph, trials: dict[str, Sequence[Trial]]) -> Confusion:
+def look(graph: Graph, trials: Mapping[str, Sequence[Trial]]) -> Confusion:
     """Count what trained runs take for what."""
     y, classes = graph.y.cpu().numpy(), graph.num_classes
     counts: dict[str, list[list[list[int]]]] = {model: [] for model in trials}

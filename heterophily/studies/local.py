@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from heterophily.adjacency import edges
 from heterophily.graph import Graph
-from heterophily.models import find_model
-from heterophily.studies.plan import Entry, Plan, Trial
+from heterophily.studies.plan import Plan, Trial
 from heterophily.studies.result import Result, StudyError, ratio, std
 
 MODELS = ("hdp", "mlp", "gcn")
@@ -50,14 +49,11 @@ class Local(Result):
 
 def study(graph: Graph, plan: Plan | None = None, models: Sequence[str] = MODELS) -> Local:
     """Train the models on all splits together and score their test nodes bin by bin."""
-    plan = plan or Plan()
-    models = list(dict.fromkeys(find_model(model).name for model in models))
-    entries: list[Entry] = [(model, plan.config(model, graph.name)) for model in models]
-    trials, about = plan.train(graph, entries)
-    return replace(look(graph, dict(zip(models, trials))), about=about)
+    trials, about = (plan or Plan()).train_models(graph, models)
+    return replace(look(graph, trials), about=about)
 
 
-def look(graph: Graph, trials: dict[str, Sequence[Trial]]) -> Local:
+def look(graph: Graph, trials: Mapping[str, Sequence[Trial]]) -> Local:
     """Score the test nodes of trained runs bin by bin; each model has a run on the same splits."""
     homophily, degree = local_homophily(graph)
     y = graph.y.cpu().numpy()

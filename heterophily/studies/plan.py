@@ -74,6 +74,14 @@ class Plan:
                 raise GraphError(f"split {split.name!r} has no test node, so nothing can be judged on it")
         return [(split, self.seed + i) for split in splits for i in range(self.seeds)]
 
+    def train_models(
+        self, graph: Graph, models: Sequence[str]
+    ) -> tuple[dict[str, list[Trial]], dict[str, Any]]:
+        """Train models, each with its own setting; return the trials of each by its name, and what to say."""
+        names = list(dict.fromkeys(find_model(model).name for model in models))
+        trials, about = self.train(graph, [(name, self.config(name, graph.name)) for name in names])
+        return dict(zip(names, trials)), about
+
     def train(
         self, graph: Graph, entries: Sequence[Entry], observe: Callable[[Stage], Stage] | None = None
     ) -> tuple[list[list[Trial]], dict[str, Any]]:
