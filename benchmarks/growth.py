@@ -33,7 +33,7 @@ import torch_geometric
 from torch import Tensor
 
 from heterophily.baselines.linkx import LINKXConfig, linkx
-from heterophily.bench.results import to_text, write_files
+from heterophily.files import to_text, write_files
 from heterophily.graph import Graph, synthetic
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.training.engine import Batch

@@ -18,7 +18,7 @@ import torch
 
 from heterophily import load
 from heterophily.bench.protocol import evaluate
-from heterophily.bench.results import to_text, write_files
+from heterophily.files import to_text, write_files
 from heterophily.graph.clusters import METIS
 from heterophily.hdp import HDPConfig
 from heterophily.recipes import recipes

@@ -16,8 +16,7 @@ import warnings
 import torch
 
 from heterophily import MODELS, load
-from heterophily.bench.results import to_text
-from heterophily.files import write_file
+from heterophily.files import to_text, write_file
 from heterophily.recipes import recipes
 from heterophily.training.runs import Run, train_runs
 

@@ -22,8 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import torch
 
-from heterophily.bench.results import to_text
-from heterophily.files import write_file
+from heterophily.files import to_text, write_file
 from heterophily.reading import read
 
 GIB = 1 << 30

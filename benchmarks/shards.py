@@ -24,13 +24,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from heterophily.bench.results import to_text
 from heterophily.distributed import shard
 from heterophily.distributed.algorithm import hdp as hdp_of_rows
 from heterophily.distributed.checkpoint import Keeper
 from heterophily.distributed.training import Training
 from heterophily.distributed.world import world
-from heterophily.files import write_file
+from heterophily.files import to_text, write_file
 from heterophily.graph import Graph, Split, synthetic
 from heterophily.hdp import HDPConfig, hdp
 from heterophily.training.engine import Batch

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from heterophily import load
-from heterophily.bench.results import write_files
+from heterophily.files import write_files
 from heterophily.show.study_files import write_study
 from heterophily.studies import STUDIES, Plan, unbundle
 from heterophily.training.device import choose_device

@@ -10,11 +10,7 @@ import numpy as np
 import pandas as pd
 
 from heterophily.bench.protocol import Evaluation
-from heterophily.files import OutputError as OutputError
-from heterophily.files import make_folder as make_folder
-from heterophily.files import sealed
-from heterophily.files import to_text as to_text
-from heterophily.files import write_files as write_files
+from heterophily.files import OutputError, make_folder, sealed, to_text, write_files
 from heterophily.graph import Graph
 from heterophily.outcomes import edge_table, probabilities
 

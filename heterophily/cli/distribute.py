@@ -91,10 +91,11 @@ def distribute(
     Start it with torchrun: torchrun --nproc-per-node 2 -m heterophily distribute synthetic. Every process
     holds its rows of the graph; losses and scores are those of one process.
     """
-    from heterophily.bench.results import results_folder, save, to_text
+    from heterophily.bench.results import results_folder, save
     from heterophily.distributed.checkpoint import Keeper
     from heterophily.distributed.run import gathered, identity, train
     from heterophily.distributed.world import LostError, world
+    from heterophily.files import to_text
     from heterophily.show import tables
     from heterophily.show.progress import Follow
     from heterophily.training.trackers import tracker

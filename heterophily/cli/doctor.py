@@ -21,7 +21,7 @@ def doctor(as_json: AsJson = False) -> None:
     The exit code is 3 if something is broken.
     """
     from heterophily.bench.doctor import examine
-    from heterophily.bench.results import to_text
+    from heterophily.files import to_text
     from heterophily.show.progress import waiting
 
     console, waits, checks = Console(), screen(), []

@@ -21,7 +21,7 @@ def demo(
 ) -> None:
     """Train HDP beside an MLP on a synthetic graph and draw how it splits the neighborhoods."""
     from heterophily.bench.demo import run_demo
-    from heterophily.bench.results import make_folder, write_files
+    from heterophily.files import make_folder, write_files
     from heterophily.show import plots, tables
     from heterophily.show.progress import Follow
     from heterophily.training.device import choose_device
@@ -50,7 +50,7 @@ def datasets(
     as_json: AsJson = False,
 ) -> None:
     """List the datasets with their facts, or show all about one."""
-    from heterophily.bench.results import to_text
+    from heterophily.files import to_text
     from heterophily.graph.datasets import DATASETS, canonical
     from heterophily.show import tables
 
@@ -79,7 +79,7 @@ def models(
     as_json: AsJson = False,
 ) -> None:
     """List the models, or show one with its settings: default, search range and meaning."""
-    from heterophily.bench.results import to_text
+    from heterophily.files import to_text
     from heterophily.models import MODELS, find_model
     from heterophily.show import cards
 

@@ -127,8 +127,8 @@ def fit(
     then the test nodes are scored, once.
     """
     from heterophily.bench.protocol import evaluate as evaluated
-    from heterophily.bench.results import to_text
     from heterophily.estimator import make_classifier
+    from heterophily.files import to_text
     from heterophily.folder import checked
     from heterophily.graph import random_splits
     from heterophily.models import find_model
@@ -233,7 +233,7 @@ def predict(
     nodes that the model knows. Probabilities come as they are and calibrated, with the margin between the
     two most probable classes.
     """
-    from heterophily.bench.results import write_files
+    from heterophily.files import write_files
 
     if out is not None and out.suffix not in WRITERS:
         raise Mistake(f"--out {out}: the file must end in {', '.join(WRITERS)}")
@@ -269,7 +269,7 @@ def explain(
 
     With files, as for predict, the node may be one of the new ones.
     """
-    from heterophily.bench.results import to_text
+    from heterophily.files import to_text
     from heterophily.show import own
 
     later, _ = _later(

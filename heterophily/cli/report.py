@@ -21,7 +21,7 @@ def report(
 
     The page needs no network and no other file. What the folder lacks it names, with the command for it.
     """
-    from heterophily.bench.results import write_files
+    from heterophily.files import write_files
     from heterophily.show.report import report as make
 
     if out.suffix.lower() not in (".html", ".htm"):

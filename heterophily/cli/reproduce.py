@@ -171,9 +171,9 @@ def table(
     from heterophily.bench.cells import read_cells
     from heterophily.bench.compare import compare as compare_scores
     from heterophily.bench.compare import scores_of
-    from heterophily.bench.results import to_text, write_files
     from heterophily.bench.table1 import table1
     from heterophily.config import no_such
+    from heterophily.files import to_text, write_files
     from heterophily.models import find_model
     from heterophily.show import grids, significance
     from heterophily.show import table1 as show
@@ -243,7 +243,7 @@ def compare(
     Bayesian version of the first tells how probable it is that two models are equal in practice.
     """
     from heterophily.bench import compare as bench
-    from heterophily.bench.results import to_text
+    from heterophily.files import to_text
     from heterophily.show import significance
 
     scores = []
@@ -262,7 +262,7 @@ def compare(
 
 def draw_ranks(found: Comparison, file: Path) -> None:
     """Write the critical-difference diagram of a comparison."""
-    from heterophily.bench.results import write_files
+    from heterophily.files import write_files
     from heterophily.show.ranks import KINDS, critical_difference_figure, figure_bytes
 
     kind = file.suffix.lower().lstrip(".")

@@ -61,7 +61,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Look for what can distort a result: copies, leaks, faulty splits, labels and edges; the worst first."""
-    from heterophily.bench.results import make_folder, to_text, write_files
+    from heterophily.files import make_folder, to_text, write_files
     from heterophily.graph.audit import audit as audited
     from heterophily.graph.datasets import raw_files
     from heterophily.show.audit import audit_page, audit_words
@@ -116,7 +116,7 @@ def diagnose(
     Of files without a split column all labels are taken for training labels.
     """
     from heterophily.bench.diagnosis import diagnose as diagnosed
-    from heterophily.bench.results import make_folder, to_text, write_files
+    from heterophily.files import make_folder, to_text, write_files
     from heterophily.graph import Split
     from heterophily.show.diagnosis import diagnosis_figure, diagnosis_words
     from heterophily.show.plots import to_png

@@ -61,7 +61,7 @@ def study(
 
     Settings are the packaged recipe's of the dataset, or else the defaults. The test labels are opened.
     """
-    from heterophily.bench.results import make_folder, to_text
+    from heterophily.files import make_folder, to_text
     from heterophily.graph.datasets import canonical
     from heterophily.models import find_model
     from heterophily.show.study_files import write_study

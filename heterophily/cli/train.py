@@ -144,7 +144,8 @@ def run(
     from heterophily import recipes
     from heterophily.bench.protocol import diverged_words
     from heterophily.bench.protocol import evaluate as evaluated
-    from heterophily.bench.results import results_folder, save, to_text
+    from heterophily.bench.results import results_folder, save
+    from heterophily.files import to_text
     from heterophily.graph.datasets import canonical
     from heterophily.models import find_model
     from heterophily.show import tables

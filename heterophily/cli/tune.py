@@ -123,10 +123,10 @@ def tune(
     from heterophily.bench import tuning
     from heterophily.bench.findings import findings
     from heterophily.bench.forecast import forecast
-    from heterophily.bench.results import make_folder, to_text, write_files
     from heterophily.bench.samplers import SAMPLERS
     from heterophily.bench.storage import finished
     from heterophily.config import no_such
+    from heterophily.files import make_folder, to_text, write_files
     from heterophily.graph.datasets import canonical
     from heterophily.models import find_model
     from heterophily.show.progress import FollowStudy, waiting

@@ -22,8 +22,8 @@ from safetensors.torch import load_file
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
-from heterophily.bench.results import make_folder, to_text, write_files
 from heterophily.distributed.world import World
+from heterophily.files import make_folder, to_text, write_files
 
 FORMAT = 1
 HEAD = "checkpoint.json"

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heterophily.adjacency import adjacency
-from heterophily.bench.results import make_folder, write_files
 from heterophily.distributed.world import World
+from heterophily.files import make_folder, write_files
 from heterophily.graph import Graph
 from heterophily.graph.graph import GraphError
 from heterophily.graph.splits import PARTS

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from heterophily.bench.results import write_files
+from heterophily.files import write_files
 from heterophily.show.study_plots import study_figure
 from heterophily.show.style import to_file
 from heterophily.studies import Result

@@ -13,9 +13,8 @@ from heterophily.bench import reproduce as bench
 from heterophily.bench.cells import CellError, cell_file, read_cell, read_cells, unbundle
 from heterophily.bench.published import table_1
 from heterophily.bench.reproduce import Step, columns, rows, setting
-from heterophily.bench.results import OutputError
 from heterophily.config import ConfigError
-from heterophily.files import sealed
+from heterophily.files import OutputError, sealed
 from heterophily.graph import Graph
 from heterophily.graph.datasets import DATASETS
 from heterophily.graph.graph import GraphError

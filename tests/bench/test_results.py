@@ -13,8 +13,8 @@ import pytest
 
 from heterophily import files as module
 from heterophily.bench import Evaluation, evaluate
-from heterophily.bench.results import OutputError, make_folder, predictions, save, to_text, write_files
-from heterophily.files import unsealed
+from heterophily.bench.results import predictions, save
+from heterophily.files import OutputError, make_folder, to_text, unsealed, write_files
 from heterophily.graph import Graph
 from tests.tiny import tiny_config, tiny_graph
 

@@ -21,9 +21,9 @@ from heterophily import folder as folders
 from heterophily.bench.cells import read_bundle, read_cell
 from heterophily.bench.compare import read_scores
 from heterophily.bench.opening import opening
-from heterophily.bench.results import save, to_text
+from heterophily.bench.results import save
 from heterophily.bench.storage import open_storage, open_study, reached
-from heterophily.files import sealed
+from heterophily.files import sealed, to_text
 from heterophily.reading import Encoding, read
 from heterophily.recipes import recipe
 from heterophily.show.report.contents import read_contents
