@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+from heterophily.kernels import kernels
 from heterophily.rows import Tall, by_rows
 from heterophily.sparse import (
     Features,
@@ -39,23 +41,26 @@ class FeatureLinear(nn.Module):
 
     def forward(self, blocks: Sequence[Features]) -> Tensor:
         """Map the blocks of non-zero width, in order."""
-        return self.product(blocks) + self.bias
+        return _sum(blocks, list(self.weights), self.bias)
 
     def product(self, blocks: Sequence[Features]) -> Tensor:
         """The map without its bias."""
-        return _product(blocks, list(self.weights), self.bias)
+        first, *rest = (multiply(block, w) for block, w in zip(blocks, self.weights, strict=True))
+        return sum(rest, first)
 
     def extra_repr(self) -> str:
         return f"{[tuple(w.shape) for w in self.weights]}"
 
 
-def _product(blocks: Sequence[Features], weights: Sequence[Tensor], bias: Tensor) -> Tensor:
+def _sum(blocks: Sequence[Features], weights: Sequence[Tensor], bias: Tensor) -> Tensor:
+    """Return the sum of the products and the bias, which a dense product adds on its way to memory."""
     given = [block for block in blocks if block.shape[1]]
     if not given:
-        return torch.zeros_like(bias).expand(blocks[0].shape[0], -1)
+        return bias.expand(blocks[0].shape[0], -1)
+    (x, w), *rest = zip(given, weights, strict=True)
+    total = torch.addmm(bias, x, w) if isinstance(x, Tensor) else multiply(x, w) + bias
     # Not in place: what vmap hands out is a view, and autograd clones the gradient of a view written to.
-    products = [multiply(block, w) for block, w in zip(given, weights, strict=True)]
-    return sum(products[1:], products[0])
+    return sum((multiply(block, w) for block, w in rest), total)
 
 
 class Mask(NamedTuple):
@@ -66,8 +71,18 @@ class Mask(NamedTuple):
 
     def __call__(self, h: Tensor, start: int = 0) -> Tensor:
         """Drop entries of a tensor that begins at the entry ``start`` of the whole."""
+        if kernels(h.device) is not None:
+            out: Tensor = _InOnePass.apply(self.key, self.p, h, start)  # type: ignore[no-untyped-call]
+            return out
         gone: Tensor = _Dropped.apply(self.key, self.p, h.shape, start)  # type: ignore[no-untyped-call]
         return h.masked_fill(gone, 0).mul_(1 / (1 - self.p))
+
+    def of_relu(self, h: Tensor, start: int = 0) -> Tensor:
+        """Drop entries of ReLU(h)."""
+        if kernels(h.device) is None:
+            return self(F.relu(h), start)
+        out: Tensor = _ReluInOnePass.apply(self.key, self.p, h, start)  # type: ignore[no-untyped-call]
+        return out
 
 
 class Dropout(nn.Module):
@@ -93,6 +108,12 @@ class Dropout(nn.Module):
         if (mask := self.next()) is None:
             return h
         return dropped(mask, h, self.begin(h) if self.begin else 0)
+
+    def of_relu(self, h: Tensor) -> Tensor:
+        """Do so with ReLU(h)."""
+        if (mask := self.next()) is None:
+            return F.relu(h)
+        return mask.of_relu(h, self.begin(h) if self.begin else 0)
 
     def next(self) -> Mask | None:
         """Move on to the next mask; None drops nothing."""
@@ -129,8 +150,8 @@ class MLP(nn.Module):
         blocks = [as_features(block) for block in blocks]
         if any(isinstance(block, Tall) for block in blocks):
             return self._in_slices(blocks)
-        h = F.relu(self.first([self.drop_input(block) for block in blocks]))
-        out: Tensor = self.second(self.drop_hidden(h))
+        h = self.first([self.drop_input(block) for block in blocks])
+        out: Tensor = self.second(self.drop_hidden.of_relu(h))
         return out
 
     def _in_slices(self, blocks: Sequence[Any]) -> Tensor:
@@ -141,8 +162,9 @@ class MLP(nn.Module):
 
         def some(starts: Sequence[int], *blocks: Features) -> Tensor:
             given = [dropped(*each) for each in zip(masks[0], blocks, starts[1:])]
-            h = F.relu(_product(given, *first) + first[1])
-            return F.linear(dropped(masks[1], h, starts[0] * h.shape[1]), *second)
+            h = _sum(given, *first)
+            h = F.relu(h) if masks[1] is None else masks[1].of_relu(h, starts[0] * h.shape[1])
+            return F.linear(h, *second)
 
         slices = list(zip(*(block.slices for block in blocks)))
         sizes = [[each[0].shape[0], *(_size(block) for block in each)] for each in slices]
@@ -201,8 +223,7 @@ class _Dropped(torch.autograd.Function):
             word.mul_(odd)
         low.bitwise_xor_(high)
         quarters = word.view(torch.int16)[:, skip : end - start + skip]  # four entries from each hashed word
-        cut = (p.reshape(-1, 1).double() * 65536 - 32768).to(torch.int16)
-        return (quarters < cut).reshape(key.shape + shape)
+        return (quarters < _cut(p).reshape(-1, 1)).reshape(key.shape + shape)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -219,6 +240,72 @@ class _Dropped(torch.autograd.Function):
         runs = (info.batch_size,)
         gone = _Dropped.apply(key.expand(runs), p.expand(runs), shape, start)  # type: ignore[no-untyped-call]
         return gone, 0
+
+
+class _InOnePass(torch.autograd.Function):
+    """What the mask leaves of a tensor, scaled; on a GPU, where neither pass keeps the mask."""
+
+    @staticmethod
+    def forward(key: Tensor, p: Tensor, h: Tensor, start: int) -> Tensor:
+        return _fused_drop(key, p, h, start, relu=False)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[0].clone(), inputs[1])  # the key moves on before the gradient comes
+        ctx.start = inputs[3]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        down = _InOnePass.apply(*ctx.saved_tensors, grads[0], ctx.start)  # type: ignore[no-untyped-call]
+        return None, None, down, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        return _InOnePass.apply(*_of_runs(info.batch_size, in_dims, *args)), 0  # type: ignore[no-untyped-call]
+
+
+class _ReluInOnePass(torch.autograd.Function):
+    """The same of ReLU; what comes out is positive just where the gradient goes through."""
+
+    @staticmethod
+    def forward(key: Tensor, p: Tensor, h: Tensor, start: int) -> Tensor:
+        return _fused_drop(key, p, h, start, relu=True)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[1], output)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        p, out = ctx.saved_tensors
+        shape = p.shape if p.dim() else (1,)
+        each = (part.reshape(*shape, -1) for part in (out, grads[0]))
+        down = kernels(out.device).gate((1 / (1 - p)).reshape(shape), *each)
+        return None, None, down.reshape(out.shape), None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        return _ReluInOnePass.apply(*_of_runs(info.batch_size, in_dims, *args)), 0  # type: ignore[no-untyped-call]
+
+
+def _fused_drop(key: Tensor, p: Tensor, h: Tensor, start: int, relu: bool) -> Tensor:
+    runs = (part.reshape(-1) for part in (key * _ODD[1], _cut(p), 1 / (1 - p)))
+    out: Tensor = kernels(h.device).drop(*runs, h if key.dim() else h.unsqueeze(0), start, _ODD, relu)
+    return out if key.dim() else out.squeeze(0)
+
+
+def _of_runs(
+    runs: int, in_dims: tuple[Any, ...], key: Tensor, p: Tensor, h: Tensor, start: int
+) -> tuple[Any, ...]:
+    """Give the key, the probability and the tensor a leading axis of runs."""
+    h = h.expand(runs, *h.shape) if in_dims[2] is None else h.movedim(in_dims[2], 0)
+    return key.expand(runs), p.expand(runs), h, start
+
+
+def _cut(p: Tensor) -> Tensor:
+    """Return the hash below which an entry goes, as 16 bits."""
+    return (p.double() * 65536 - 32768).to(torch.int16)
 
 
 _ODD = (-7046029254386353131, -4658895280553007687, -7723592293110705685)

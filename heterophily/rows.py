@@ -1,6 +1,6 @@
 """Row slices: what a large graph's nodes compute each for themselves need not exist for all of them at once.
 
-The hidden layer of an MLP is many times as wide as what goes in and comes out. Beyond `few` it is computed
+The hidden layer of an MLP is many times as wide as what goes in and comes out. Beyond `most` it is computed
 slice by slice, and each slice once more in the backward pass (activation checkpointing), so that it takes
 the memory of one slice. The result is the same to rounding, dropout included.
 """
@@ -17,10 +17,10 @@ from torch.utils.checkpoint import checkpoint
 
 from heterophily.sparse import Features, SparseMatrix
 
-SLICE = 2**24
-"""Entries of a slice of a hidden layer: 64 MiB in float32."""
 WHOLE = 2**26
-"""Entries up to which a hidden layer is computed whole on a CPU."""
+"""Entries up to which a hidden layer is computed whole on a CPU: 256 MiB in float32."""
+PIECES = 4
+"""Slices that such a layer would make."""
 SHARE = 1 / 4
 """Share of a GPU's memory that hidden layers may take up whole."""
 COPIES = 6
@@ -39,17 +39,18 @@ class Tall(NamedTuple):
         return self.whole.shape[0], self.whole.shape[1]
 
 
-def few(entries: int, device: torch.device) -> bool:
-    """Say whether a hidden layer of so many entries is computed whole."""
+def most(device: torch.device) -> int:
+    """Return of how many entries a hidden layer may be and still be computed whole."""
     if device.type != "cuda":
-        return entries <= WHOLE
+        return WHOLE
     memory = torch.cuda.get_device_properties(device).total_memory
-    return entries <= SHARE * memory / (COPIES * 4)
+    return int(SHARE * memory / (COPIES * 4))
 
 
 def step(rows: int, width: int, device: torch.device) -> int:
     """Return how many rows of so many columns make up a slice: all of them, where these are few."""
-    return rows if few(rows * width, device) else max(1, SLICE // width)
+    few = most(device)
+    return rows if rows * width <= few else max(1, few // PIECES // width)
 
 
 def cut(blocks: Sequence[Features], width: int) -> tuple[Any, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-SORTED = 2**20
-"""Numbers up to which one sort takes less time than a search for the cut; beyond, it takes more memory."""
+SORTED = {"cpu": 2**20, "cuda": 2**24}
+"""Numbers up to which one sort takes less time than a search for the cut; it takes more memory."""
 LOWEST = -(2**63)
 
 
@@ -16,7 +16,7 @@ def largest(values: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
     Of equal values at the cut the earlier ones are marked. With none to mark the cut is infinite. Nothing
     is read back from the device, so ``count`` may differ from run to run.
     """
-    cut, marked = (_sorted if values.shape[-1] <= SORTED else _searched)(values, count)
+    cut, marked = (_sorted if values.shape[-1] <= SORTED[values.device.type] else _searched)(values, count)
     return torch.where(count > 0, cut, torch.inf), marked
 
 

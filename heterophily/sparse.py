@@ -12,9 +12,15 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from heterophily.kernels import kernels
+
 with warnings.catch_warnings():  # torch announces once per process that CSR tensors are young
     warnings.simplefilter("ignore")
     torch.sparse_csr_tensor(torch.tensor([0, 1]), torch.tensor([0]), torch.ones(1), size=(1, 1))
+
+
+LONG_ROWS = 64
+"""Entries of a row on average from which on our own product is faster than cuSPARSE, up to four times."""
 
 
 class SparseMatrix(NamedTuple):
@@ -417,9 +423,17 @@ def _diagonal(crow: Tensor, col: Tensor, val: Tensor, cols: int) -> tuple[Tensor
 
 
 def _times(crow: Tensor, col: Tensor, val: Tensor, cols: int, h: Tensor) -> Tensor:
+    if (fused := kernels(h.device)) is not None and _suits(crow, col):
+        out: Tensor = fused.product(crow, col, val, h)
+        return out
     a = _csr(crow, col, val.to(h.dtype), cols)
     # On CPU the reduce kernel is two to three times as fast as the product torch takes for ``@``.
     return torch.sparse.mm(a, h.contiguous(), "sum") if h.device.type == "cpu" else a @ h
+
+
+def _suits(crow: Tensor, col: Tensor) -> bool:
+    """Say whether to take our own product on a GPU: for long rows, where it is faster, and for same bits."""
+    return col.shape[0] >= LONG_ROWS * crow.shape[0] or torch.are_deterministic_algorithms_enabled()
 
 
 def _csr(crow: Tensor, col: Tensor, val: Tensor, cols: int) -> Tensor:

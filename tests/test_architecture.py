@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "heterophily"
 
 # Bottom up. A room imports rooms of the layers below its own; rooms of one layer do not know each other.
 LAYERS = (
-    {"_version", "config", "files"},
+    {"_version", "config", "files", "kernels"},
     {"room", "selection", "sparse"},
     {"rows"},  # of large graphs, a slice at a time
     {"graph", "layers"},

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heterophily import selection
 from heterophily.selection import _searched, _sorted, largest
 
 NUMBERS = st.one_of(
@@ -27,7 +28,7 @@ def test_the_search_marks_what_the_sort_marks_ties_included(values: list[float],
 def test_each_run_has_its_own_count_and_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     values, counts = torch.rand(3, 50, dtype=torch.float64), torch.tensor([0, 7, 50])
     wanted = torch.vmap(largest)(values, counts)
-    monkeypatch.setattr("heterophily.selection.SORTED", 0)
+    monkeypatch.setitem(selection.SORTED, "cpu", 0)
     found = torch.vmap(largest)(values, counts)
     assert all(torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
     assert found[0][0] == torch.inf and found[1].sum(1).tolist() == [0, 7, 50]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import cache
 
 import torch
 from torch import Tensor
+
+from heterophily.kernels import kernels
 
 FusedStep = Callable[..., None]
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
@@ -38,8 +39,8 @@ class Adam:
         self.steps += 1
         rate = self.learning_rate / (1 - BETA_1**self.steps)
         root = (1 - BETA_2**self.steps).sqrt()
-        if (fused := fused_step(self.steps.device)) is not None:
-            self._fused(fused, params, grads, EPSILON / rate, 1 / (rate * root))
+        if (fused := kernels(self.steps.device)) is not None:
+            self._fused(fused.adam_step, params, grads, EPSILON / rate, 1 / (rate * root))
             return
         for name, p in params.items():
             g, m, v = grads[name].contiguous(), self.mean[name], self.square[name]
@@ -76,18 +77,6 @@ class Adam:
         self.learning_rate, self.weight_decay = self.learning_rate[rows], self.weight_decay[rows]
         self.mean = {name: m[rows] for name, m in self.mean.items()}
         self.square = {name: v[rows] for name, v in self.square.items()}
-
-
-@cache
-def fused_step(device: torch.device) -> FusedStep | None:
-    """Return the step that takes one pass over memory, where there is a GPU that can have it."""
-    if device.type != "cuda":
-        return None
-    try:
-        from heterophily.training import fused_adam
-    except ImportError:  # torch comes with Triton on Linux only
-        return None
-    return fused_adam.fused_step if fused_adam.works(device) else None
 
 
 def _like(values: Tensor, p: Tensor) -> Tensor:

@@ -1,14 +1,11 @@
-"""A step of Adam as one pass over memory, for a GPU on which Triton runs.
+"""A step of Adam.
 
-Written as tensor operations (``adam.py``) a step reads and writes each parameter, gradient and moment some
-twenty times over, which is most of the traffic of small models. Here it is read and written once.
+Written as tensor operations (``training/adam.py``) a step reads and writes each parameter, gradient and
+moment some twenty times over, which is most of the traffic of small models. Here it does so once.
 """
 
 from __future__ import annotations
 
-from functools import cache
-
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
@@ -18,7 +15,7 @@ PLAIN, COUPLED, DECOUPLED = 0, 1, 2
 
 
 @triton.jit
-def _kernel(  # type: ignore[no-untyped-def]
+def _adam_kernel(  # type: ignore[no-untyped-def]
     p_at, g_at, m_at, v_at, decay_at, floor_at, slope_at, size,
     beta_1: tl.constexpr, beta_2: tl.constexpr, kind: tl.constexpr, block: tl.constexpr,
 ):  # fmt: skip
@@ -42,7 +39,7 @@ def _kernel(  # type: ignore[no-untyped-def]
     tl.store(v_at + at, v, inside)
 
 
-def fused_step(
+def adam_step(
     p: Tensor, g: Tensor, m: Tensor, v: Tensor, decay: Tensor | None, floor: Tensor, slope: Tensor,
     betas: tuple[float, float], decoupled: bool,
 ) -> None:  # fmt: skip
@@ -54,16 +51,4 @@ def fused_step(
     size = p[0].numel()
     kind = PLAIN if decay is None else DECOUPLED if decoupled else COUPLED
     grid = (triton.cdiv(size, BLOCK), len(p))
-    _kernel[grid](p, g, m, v, floor if decay is None else decay, floor, slope, size, *betas, kind, BLOCK)
-
-
-@cache
-def works(device: torch.device) -> bool:
-    """Whether Triton can compile here; it needs a C compiler on the machine."""
-    p, g, m, v = torch.ones(4, 1, 1, device=device)
-    run = torch.ones(1, device=device)
-    try:
-        fused_step(p, g, m, v, run, run, run, (0.9, 0.999), False)
-    except Exception:  # of many kinds: no compiler, no driver, no room
-        return False
-    return True
+    _adam_kernel[grid](p, g, m, v, floor if decay is None else decay, floor, slope, size, *betas, kind, BLOCK)

@@ -1,0 +1,93 @@
+"""What a GPU computes in one pass over memory is what plain torch computes."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import torch
+
+from heterophily.layers import _ODD, Mask, _cut, _Dropped
+
+GPU = torch.cuda.is_available()
+if not GPU and "TRITON_INTERPRET" not in os.environ:
+    pytest.skip("there is neither a GPU nor Triton's interpreter", allow_module_level=True)
+passes = pytest.importorskip("heterophily.kernels.passes")
+DEVICE = "cuda" if GPU else "cpu"
+
+
+def sparse(rows: int, cols: int, share: float, spare: int = 0) -> tuple[torch.Tensor, ...]:
+    """Return a CSR matrix, with so many zeros that only fill up in its last row."""
+    draw = torch.Generator().manual_seed(rows)
+    dense = torch.randn(rows, cols, generator=draw) * (torch.rand(rows, cols, generator=draw) < share)
+    csr = dense.to_sparse_csr()
+    crow = torch.cat([csr.crow_indices()[:-1], csr.crow_indices()[-1:] + spare]).int()
+    parts = crow, torch.nn.functional.pad(csr.col_indices(), (0, spare)).int(), csr.values()
+    return (
+        dense,
+        *(part.to(DEVICE) for part in parts[:2]),
+        torch.nn.functional.pad(parts[2], (0, spare)).to(DEVICE),
+    )
+
+
+@pytest.mark.parametrize("width", [1, 5, 64, 200])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_a_sparse_product_is_the_dense_one(width: int, dtype: torch.dtype) -> None:
+    dense, *csr = sparse(40, 30, 0.2, spare=5000)
+    h = torch.randn(30, width).to(DEVICE, dtype)
+    found = passes.product(*csr, h)
+    close = {"rtol": 2e-2, "atol": 2e-2} if dtype == torch.bfloat16 else {"rtol": 1e-5, "atol": 1e-5}
+    torch.testing.assert_close(found.cpu(), (dense.double() @ h.double().cpu()).to(dtype), **close)
+
+
+def test_long_rows_and_empty_ones_too() -> None:
+    dense, *csr = sparse(6, 3000, 0.8)
+    h = torch.randn(3000, 16, device=DEVICE)
+    torch.testing.assert_close(passes.product(*csr, h).cpu(), dense @ h.cpu(), rtol=1e-4, atol=1e-3)
+    dense, *csr = sparse(50, 20, 0.02)
+    h = torch.randn(20, 16, device=DEVICE)
+    torch.testing.assert_close(passes.product(*csr, h).cpu(), dense @ h.cpu())
+
+
+@pytest.mark.parametrize("start", [0, 3, 2**33 + 1])
+@pytest.mark.parametrize("shape", [(7, 11), (1030,)])
+@pytest.mark.parametrize("relu", [False, True])
+def test_dropout_takes_the_entries_of_the_mask(start: int, shape: tuple[int, ...], relu: bool) -> None:
+    key, p = torch.tensor([5, 2**61 + 7]), torch.tensor([0.3, 0.8])
+    h = torch.randn(2, *shape)
+    gone = _Dropped.apply(key, p, torch.Size(shape), start)
+    runs = key * _ODD[1], _cut(p), 1 / (1 - p)
+    for given in (h, h[:1].expand(2, *shape)):
+        found = passes.drop(*(part.to(DEVICE) for part in runs), given.to(DEVICE), start, _ODD, relu)
+        whole = given.relu() if relu else given
+        expected = whole.masked_fill(gone, 0) * runs[2].view(2, *[1] * len(shape))
+        torch.testing.assert_close(found.cpu(), expected)
+
+
+def test_the_gradient_of_relu_and_dropout_goes_where_something_came_out() -> None:
+    out, grad, scale = torch.randn(3, 1500), torch.randn(3, 1500), torch.tensor([1.0, 2.0, 5.0])
+    found = passes.gate(*(part.to(DEVICE) for part in (scale, out, grad)))
+    torch.testing.assert_close(found.cpu(), grad * (out > 0) * scale[:, None])
+
+
+@pytest.mark.skipif(not GPU, reason="there is no GPU")
+@pytest.mark.parametrize("relu", [False, True])
+def test_the_gradient_of_dropout_is_that_of_its_own_mask_though_the_key_moves_on(relu: bool) -> None:
+    weights = torch.randn(3, 100)
+
+    def grads(device: str, together: bool) -> torch.Tensor:
+        h = weights.to(device).requires_grad_()
+        key, p = torch.tensor([1, 2, 3], device=device), torch.tensor(0.5, device=device)
+
+        def one(key: torch.Tensor, h: torch.Tensor) -> torch.Tensor:
+            first = Mask(key, p)
+            out = first.of_relu(h) if relu else first(h)
+            key.add_(1)
+            return out + 3 * Mask(key, p)(h)
+
+        total = torch.vmap(one)(key, h) if together else torch.stack([one(k, x) for k, x in zip(key, h)])
+        key.add_(5)
+        return torch.autograd.grad((total * total).sum(), h)[0].cpu()
+
+    torch.testing.assert_close(grads("cuda", True), grads("cpu", True))
+    torch.testing.assert_close(grads("cuda", False), grads("cpu", True))
