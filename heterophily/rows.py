@@ -15,14 +15,15 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 from torch.utils.checkpoint import checkpoint
 
+from heterophily.room import total
 from heterophily.sparse import Features, SparseMatrix
 
-WHOLE = 2**26
-"""Entries up to which a hidden layer is computed whole on a CPU: 256 MiB in float32."""
-PIECES = 4
-"""Slices that such a layer would make."""
 SHARE = 1 / 4
-"""Share of a GPU's memory that hidden layers may take up whole."""
+"""Share of the memory of a machine, or of a GPU, that hidden layers may take up whole."""
+MOST = 2**31
+"""Entries that a hidden layer may have at most and still be computed whole, however large the machine."""
+SLICE = 2**23
+"""Entries of a slice on a CPU: 32 MiB in float32. On a GPU a slice is a quarter of what fits whole."""
 COPIES = 6
 """Tensors of the size of a hidden layer that a training step has at once: values, masks and gradients."""
 
@@ -40,17 +41,17 @@ class Tall(NamedTuple):
 
 
 def most(device: torch.device) -> int:
-    """Return of how many entries a hidden layer may be and still be computed whole."""
-    if device.type != "cuda":
-        return WHOLE
-    memory = torch.cuda.get_device_properties(device).total_memory
-    return int(SHARE * memory / (COPIES * 4))
+    """Return how many entries a hidden layer may have and still be computed whole."""
+    gpu = device.type == "cuda"
+    memory = torch.cuda.get_device_properties(device).total_memory if gpu else total()
+    return min(MOST, int(SHARE * memory / (COPIES * 4)))
 
 
 def step(rows: int, width: int, device: torch.device) -> int:
     """Return how many rows of so many columns make up a slice: all of them, where these are few."""
     few = most(device)
-    return rows if rows * width <= few else max(1, few // PIECES // width)
+    size = few // 4 if device.type == "cuda" else SLICE
+    return rows if rows * width <= few else max(1, size // width)
 
 
 def cut(blocks: Sequence[Features], width: int) -> tuple[Any, ...]:

@@ -19,8 +19,8 @@ from tests.tiny import tiny_config, tiny_graph
 @pytest.fixture
 def in_small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every hidden layer is large, and a slice of it has eleven rows or so."""
-    monkeypatch.setattr(rows, "WHOLE", 90)
-    monkeypatch.setattr(rows, "PIECES", 1)
+    monkeypatch.setattr(rows, "MOST", 0)
+    monkeypatch.setattr(rows, "SLICE", 90)
 
 
 def sparse(rows: int, cols: int, seed: int = 0) -> SparseMatrix:
@@ -88,8 +88,8 @@ def test_hdp_in_slices_trains_as_it_does_at_once(monkeypatch: pytest.MonkeyPatch
         return train_runs(tiny_graph(), [Run("hdp", config, 1, 3)], dtype=torch.float64)[0].trained
 
     at_once = train()
-    monkeypatch.setattr(rows, "WHOLE", 90)
-    monkeypatch.setattr(rows, "PIECES", 1)
+    monkeypatch.setattr(rows, "MOST", 0)
+    monkeypatch.setattr(rows, "SLICE", 90)
     sliced = train()
     assert in_slices(sliced.state) and not in_slices(at_once.state)
     assert sliced.history["loss"] == pytest.approx(at_once.history["loss"], rel=1e-9)
