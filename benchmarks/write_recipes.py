@@ -3,8 +3,9 @@
     python benchmarks/write_recipes.py [FILE ...]
 
 A cell of FILE takes its place in results/tuning/MODEL.json if its validation score is higher than that of the
-one there. HDP's recipes are all written anew; a baseline's keep the tables of datasets that were not tuned,
-which hold what its authors published.
+one there, or if it was confirmed (`confirm_cells.py`) and the one there was not. HDP's recipes are all
+written anew; a baseline's keep the tables of datasets that were not tuned, which hold what its authors
+published.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def table(dataset: str, note: str, settings: Mapping[str, Any]) -> str:
 def note(row: Mapping[str, Any]) -> str:
     """Say how a setting was found."""
     where = "ten splits" if row["splits"] == 10 else f"{row['splits']} splits"
+    where += f" and {len(row['seeds'])} fresh seeds" if "seeds" in row else ""
     effort = f", best of {row['trials']} settings" if "trials" in row else ""
     return f"mean validation accuracy {100 * row['validation']:.2f} on {where}{effort}"
 
@@ -83,13 +85,18 @@ def baseline(model: str, rows: list[dict[str, Any]]) -> str:
     return opening + said + "\n" + "\n".join(tables)
 
 
+def standing(row: Mapping[str, Any]) -> tuple[bool, float]:
+    """Order cells: what was confirmed from fresh seeds goes before what was only searched."""
+    return "confirmed" in row, row["validation"]
+
+
 def take_in(file: str) -> None:
     """Let the cells of a file take their places."""
     for row in json.loads(Path(file).read_text()):
         place = TUNED / f"{row['model']}.json"
         rows = json.loads(place.read_text()) if place.exists() else []
         before = next((other for other in rows if other["dataset"] == row["dataset"]), None)
-        if before is None or before["validation"] < row["validation"]:
+        if before is None or standing(before) < standing(row):
             rows = [other for other in rows if other is not before] + [row]
             write_file(place, "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 

@@ -81,7 +81,7 @@ class Wikipedia(ReadOnly, pyg.WikipediaNetwork):
 
 
 def numbers(text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return the numbers between the commas of a text; where each is one digit, without reading one by one."""
+    """Return the numbers between the commas of a text, all at once where each is one digit."""
     signs = np.frombuffer(text.encode(), np.uint8)
     digits, commas = signs[::2], signs[1::2]
     if len(signs) % 2 and (commas == ord(",")).all() and ((digits >= ord("0")) & (digits <= ord("9"))).all():
