@@ -110,10 +110,10 @@ def turn(way: str, folder: Path, epochs: int) -> dict[str, Any]:
 def main() -> None:
     """Measure all ways in turns, print ratios, write JSON."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--nodes", type=int, default=100_000)
+    parser.add_argument("--nodes", type=int, default=300_000)
     parser.add_argument("--features", type=int, default=128)
     parser.add_argument("--epochs", type=int, default=4)
-    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--processes", type=int, default=0)
     parser.add_argument("--recompute", action="store_true")
     parser.add_argument("--measure", help="measure here, on this folder")
