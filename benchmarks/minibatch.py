@@ -1,8 +1,8 @@
-"""What mini-batches cost in accuracy: HDP in full batch and in clusters, with the same settings.
+"""What mini-batches and mixed precision cost in accuracy: HDP with them and without, with the same settings.
 
     python benchmarks/minibatch.py --data DIR --out benchmarks/minibatch.json
 
-Both trainings of a split start from the same weights. An epoch of N clusters takes N steps.
+All trainings of a split start from the same weights. An epoch of N clusters takes N steps.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from heterophily.recipes import recipes
 
 
 def main() -> None:
-    """Train both ways on some splits, write after each row, print."""
+    """Train all ways on some splits, write after each row, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data")
     parser.add_argument("--datasets", default="pubmed,cornell5")
     parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--clusters", default="0,8", help="how many, with commas between; 0: full batch")
+    parser.add_argument(
+        "--ways", default="full,8,mixed", help="full batch, so many clusters, mixed precision"
+    )
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of HDP")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/minibatch.json"))
@@ -42,21 +44,23 @@ def main() -> None:
         graph = load(dataset, data=args.data)
         changes = dict(text.split("=", 1) for text in args.set)
         config = HDPConfig.parse(recipes("hdp").get(dataset, {}) | changes)
-        for clusters in [int(text) for text in args.clusters.split(",")]:
+        for way in args.ways.split(","):
             start = time.perf_counter()
-            result = evaluate(graph, "hdp", config, range(args.splits), device=args.device, clusters=clusters)
+            clusters, precision = int(way) if way.isdigit() else 0, "mixed" if way == "mixed" else "full"
+            how: Any = {"device": args.device, "clusters": clusters, "precision": precision}
+            result = evaluate(graph, "hdp", config, range(args.splits), **how)
             row = {
                 "dataset": dataset,
-                "clusters": clusters,
+                "way": way,
                 "mean": result.mean,
                 "test": [score.test for score in result.splits],
                 "epochs": float(np.mean([score.epochs for score in result.splits])),
                 "seconds": time.perf_counter() - start,
             }
-            same = (dataset, clusters)
-            found["rows"] = [r for r in found["rows"] if (r["dataset"], r["clusters"]) != same] + [row]
+            others = [r for r in found["rows"] if (r["dataset"], r["way"]) != (dataset, way)]
+            found["rows"] = [*others, row]
             write_files(args.out.parent, {args.out.name: to_text(found)})
-            print(f"{dataset} in {clusters or 'no'} clusters: {100 * row['mean']:.2f} %", flush=True)
+            print(f"{dataset}, {way}: {100 * row['mean']:.2f} %", flush=True)
 
 
 if __name__ == "__main__":

@@ -77,19 +77,19 @@ def growth_table(kind: str, found: dict[str, Any]) -> Iterator[str]:
 
 
 def batch_table(found: dict[str, Any]) -> Iterator[str]:
-    """Yield full batch beside mini-batches."""
-    yield f"**Mini-batches** (accuracy on the test nodes, `{' '.join(found['set'])}`):"
+    """Yield full batches in full precision beside mini-batches and mixed precision."""
+    yield f"**Mini-batches and mixed precision** (accuracy on test nodes, `{' '.join(found['set'])}`):"
     yield ""
-    yield "| graph | splits | full batch | clusters | in clusters | difference in points |"
-    yield "|---|---:|---:|---:|---:|---:|"
-    full = {row["dataset"]: row for row in found["rows"] if not row["clusters"]}
+    yield "| graph | splits | full batch | the other way | accuracy | difference in points |"
+    yield "|---|---:|---:|---|---:|---:|"
+    full = {row["dataset"]: row for row in found["rows"] if row["way"] == "full"}
     for row in found["rows"]:
-        if row["clusters"] and row["dataset"] in full:
+        if row["way"] != "full" and row["dataset"] in full:
             mean, whole = 100 * row["mean"], 100 * full[row["dataset"]]["mean"]
             name, splits = row["dataset"].capitalize(), len(row["test"])
             assert splits == len(full[row["dataset"]]["test"])
-            scores = f"{whole:.2f} % | {row['clusters']} | {mean:.2f} % | {mean - whole:+.2f}"
-            yield f"| {name} | {splits} | {scores} |"
+            way = "mixed precision" if row["way"] == "mixed" else f"{row['way']} clusters"
+            yield f"| {name} | {splits} | {whole:.2f} % | {way} | {mean:.2f} % | {mean - whole:+.2f} |"
 
 
 def projection_table(measured: dict[str, dict[str, Any]]) -> Iterator[str]:
