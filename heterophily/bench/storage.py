@@ -40,6 +40,8 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)  # it would announce every 
 
 BEAT, GRACE = 10.0, 90.0
 """Seconds between signs of life, and without one until a worker is given up."""
+LOCKED = 60.0
+"""Seconds to wait for another process to let go of a file."""
 CONNECT = 20
 """Seconds to wait for a server to answer at all."""
 TABLES_IN_THE_MAKING = ("already exists", "duplicate key", "UNIQUE constraint failed")
@@ -80,7 +82,7 @@ def open_storage(where: str | os.PathLike[str]) -> BaseStorage:
 def _database(url: str) -> BaseStorage:
     options: dict[str, Any] = {"pool_pre_ping": True}
     if url.startswith("sqlite"):
-        options = {"connect_args": {"timeout": 60}}
+        options = {"connect_args": {"timeout": LOCKED}}
     elif url.startswith("postgresql+psycopg"):
         options["connect_args"] = {"connect_timeout": CONNECT}
     for wait in (0.1, 0.2, 0.4, 0.8, 1.6):
@@ -103,7 +105,7 @@ def _make_tables(path: Path) -> None:
     if path.exists() and path.stat().st_size:
         return
     statements = _tables()
-    with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as database:
+    with closing(sqlite3.connect(path, timeout=LOCKED, isolation_level=None)) as database:
         database.execute("BEGIN IMMEDIATE")
         if not database.execute("SELECT 1 FROM sqlite_master").fetchone():
             for statement in statements:
@@ -309,6 +311,8 @@ def _first(error: BaseException, url: str) -> str:
     """Return the first line of an error, of what it came from if that says more, without the password."""
     deeper = error.__cause__ if isinstance(error, StorageInternalError) and error.__cause__ else error
     lines = str(deeper).strip().splitlines() or [type(deeper).__name__]
+    if "database is locked" in lines[0]:
+        return f"another process has kept it locked for {LOCKED:g} s; if that one is frozen, wake or end it"
     return _hidden(lines[0], url)
 
 

@@ -20,6 +20,7 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,8 @@ def resolve(path: str) -> tuple[Any, str]:
 
 def work(arguments: dict[str, Any], step: dict[str, Any]) -> None:
     """Be a worker."""
+    from optuna.storages import JournalStorage
+
     from heterophily.bench import storage, tuning
     from heterophily.bench.journal import Journal
     from heterophily.config import Choice
@@ -147,7 +150,15 @@ def work(arguments: dict[str, Any], step: dict[str, Any]) -> None:
         with WRITING:
             write(journal, logs)
 
+    show = storage.Worker.show
+
+    def shown(worker: storage.Worker, beat: int | None) -> None:
+        journal = isinstance(worker.study._storage, JournalStorage)  # whose lines are written in turn already
+        with nullcontext() if journal else WRITING:
+            show(worker, beat)
+
     Journal.append_logs = in_turn  # type: ignore[method-assign]
+    storage.Worker.show = shown  # type: ignore[method-assign]
     if home := step.get("home"):
         storage._home = lambda: home
     storage.BEAT, storage.GRACE = step.get("beat", 10.0), step.get("grace", 90.0)

@@ -15,7 +15,7 @@ import pytest
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heterophily.bench import storage, tuning
-from heterophily.bench.storage import Worker, close, counts, enter, open_storage, open_study, places
+from heterophily.bench.storage import Worker, close, counts, enter, open_storage, open_study, places, shut
 from heterophily.bench.tuning import tune
 from heterophily.config import ConfigError
 from tests.bench.nursery import SMALL, WRITES, Nursery, finished
@@ -299,6 +299,20 @@ def test_no_lock_of_a_killed_writer_keeps_others_from_a_journal(tmp_path: Path) 
     open_study(open_storage(path), "one")
     os.symlink(path, f"{path}.lock")  # as Optuna's own writers leave it
     assert enter(open_study(open_storage(path), "one"), "ada", 0, 0, {}, {})
+
+
+def test_a_database_that_a_frozen_process_keeps_locked_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heterophily.bench.storage.LOCKED", 0.1)
+    shut(open_storage(tmp_path / "one.db"))
+    with closing(sqlite3.connect(tmp_path / "one.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(
+            ConfigError, match="kept it locked for 0.1 s; if that one is frozen, wake or end it"
+        ):
+            open_storage(tmp_path / "one.db")
+    shut(open_storage(tmp_path / "one.db"))
 
 
 def free_port() -> int:
