@@ -11,14 +11,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Timer
 from types import FrameType, TracebackType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
-from heterophily.bench.tuning import Count
 from heterophily.training.engine import Progress as Epoch
+
+if TYPE_CHECKING:  # Optuna takes half a second, which only those who tune shall wait
+    from heterophily.bench.tuning import Count
 
 PATIENCE = 2.0
 """Seconds that may pass in silence."""

@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from heterophily.graph import Graph, Split, load, random_splits, synthetic
 from heterophily.graph.audit import SEVERITIES, Audit, Finding, audit
 from heterophily.graph.audit.look import Look
+from heterophily.graph.audit.splits import _by_chance
 from heterophily.graph.datasets import raw_files
 from heterophily.graph.known import fingerprint, known, overlap, to_json
 from tests.shared import SHARED
@@ -358,3 +362,11 @@ def test_overlap_is_estimated_from_the_sketches() -> None:
     assert overlap(whole, others) == 0
     assert to_json(whole)["size"] == 2000
     assert fingerprint(Look(graph).neighbors, None, graph.y.numpy()).nodes is None
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=2, max_size=6))
+def test_chance_is_what_scipy_says_it_is(pairs: list[tuple[int, int]]) -> None:
+    table = np.array(pairs).T
+    assert _by_chance(table) == pytest.approx(
+        scipy.stats.chi2_contingency(table).pvalue, rel=1e-9, abs=1e-300
+    )
