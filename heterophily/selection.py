@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 SORTED = {"cpu": 2**20, "cuda": 2**24}
-"""Numbers up to which one sort takes less time than a search for the cut; it takes more memory."""
+"""Numbers up to which one sort takes less time than a search for the cut, by device; it takes more memory."""
 LOWEST = -(2**63)
 
 
@@ -16,7 +16,8 @@ def largest(values: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
     Of equal values at the cut the earlier ones are marked. With none to mark the cut is infinite. Nothing
     is read back from the device, so ``count`` may differ from run to run.
     """
-    cut, marked = (_sorted if values.shape[-1] <= SORTED[values.device.type] else _searched)(values, count)
+    few = values.shape[-1] <= SORTED.get(values.device.type, SORTED["cpu"])
+    cut, marked = (_sorted if few else _searched)(values, count)
     return torch.where(count > 0, cut, torch.inf), marked
 
 

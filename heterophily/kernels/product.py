@@ -53,5 +53,6 @@ def product(crow: Tensor, col: Tensor, val: Tensor, h: Tensor) -> Tensor:
         grid = (rows, triton.cdiv(width, columns))
         exact = tl.float64 if h.dtype == torch.float64 else tl.float32
         lanes = min(TILE // columns, 64)
-        _product_kernel[grid](crow, col, val, h.contiguous(), out, width, exact, columns, lanes, LONG)
+        given = (part.contiguous() for part in (crow, col, val, h))  # a gradient may be one number, expanded
+        _product_kernel[grid](*given, out, width, exact, columns, lanes, LONG)
     return out

@@ -40,6 +40,13 @@ def test_a_sparse_product_is_the_dense_one(width: int, dtype: torch.dtype) -> No
     torch.testing.assert_close(found.cpu(), (dense.double() @ h.double().cpu()).to(dtype), **close)
 
 
+def test_entries_that_are_one_number_expanded_are_all_read() -> None:
+    dense, crow, col, val = sparse(40, 30, 0.2)
+    h = torch.randn(30, 8, device=DEVICE)
+    found = passes.product(crow, col, torch.ones((), device=DEVICE).expand(len(val)), h)
+    torch.testing.assert_close(found.cpu(), (dense != 0).float() @ h.cpu())
+
+
 def test_long_rows_and_empty_ones_too() -> None:
     dense, *csr = sparse(6, 3000, 0.8)
     h = torch.randn(3000, 16, device=DEVICE)
