@@ -84,6 +84,10 @@ Precise = Annotated[
     Literal["full", "mixed"],
     typer.Option(help="mixed: bfloat16 where float32 is not needed, for less memory on a GPU."),
 ]
+Recipe = Annotated[
+    str | None,
+    typer.Option(metavar="paper|FILE", help="Settings from the packaged recipe or from a TOML file."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
 
