@@ -16,6 +16,7 @@ import signal
 import tempfile
 import time
 import warnings
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,9 +55,11 @@ def cell(graph: Graph, model: str, fixed: dict[str, Any], args: argparse.Namespa
         start = {}
     splits = range(len(graph.splits)) if args.splits is None else range(args.splits)
     fixed = ({"select": "score"} if hasattr(find_model(model).config(), "select") else {}) | fixed
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as stack:
+        folder = args.keep or stack.enter_context(tempfile.TemporaryDirectory())
+        journal = f"{folder}/{graph.name}-{model}.journal"
         search = partial(
-            tune, graph, model, args.trials, storage=f"{folder}/study.journal", start=start, config=fixed,
+            tune, graph, model, args.trials, storage=journal, start=start, config=fixed,
             splits=splits, batch=args.batch, seconds=args.seconds, seed=args.seed, device=args.device,
         )  # fmt: skip
         try:
@@ -66,8 +69,9 @@ def cell(graph: Graph, model: str, fixed: dict[str, Any], args: argparse.Namespa
     first = found.trials.iloc[0]
     row = {
         "model": model, "dataset": graph.name, "splits": len(splits), "sampler": "tpe", "seed": args.seed,
-        "validation": found.validation, "validation_at_start": float(first["validation"]),
-        "config": found.config.changes(), "seconds": time.perf_counter() - begin, **short(found),
+        "tf32": args.tf32, "validation": found.validation,
+        "validation_at_start": float(first["validation"]), "config": found.config.changes(),
+        "seconds": time.perf_counter() - begin, **short(found),
     }  # fmt: skip
     return row if found.initial is None else row | {"initial": short(found.initial)}
 
@@ -85,10 +89,13 @@ def main() -> None:
     parser.add_argument("--batch", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--tf32", action="store_true", help="round the factors of dense products on a GPU")
+    parser.add_argument("--keep", help="folder of the studies' journals; one that is there goes on")
     parser.add_argument("--data")
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
+    torch.set_float32_matmul_precision("high" if args.tf32 else "highest")
     signal.signal(signal.SIGALRM, late)
     signal.alarm(args.limit)
     out, start = Path(args.out), time.perf_counter()

@@ -6,9 +6,10 @@ import torch
 
 from heterophily.kernels.adam import adam_step
 from heterophily.kernels.dropout import drop, gate
+from heterophily.kernels.neighbors import WIDEST, mix, neighbor_mean, unmix
 from heterophily.kernels.product import product
 
-__all__ = ["adam_step", "drop", "gate", "product", "try_out"]
+__all__ = ["WIDEST", "adam_step", "drop", "gate", "mix", "neighbor_mean", "product", "try_out", "unmix"]
 
 
 def try_out(device: torch.device) -> None:
@@ -18,4 +19,8 @@ def try_out(device: torch.device) -> None:
     adam_step(p, g, m, v, one, one, one, (0.9, 0.999), False)
     whole = torch.zeros(1, dtype=torch.int64, device=device)
     gate(one, p, drop(whole, whole.short(), one, p, 0, (1, 1, 1), relu=True))
-    product(torch.tensor([0, 1], dtype=torch.int32, device=device), whole.int(), one, p)
+    crow = torch.tensor([[0, 1]], dtype=torch.int32, device=device)
+    product(crow[0], whole.int(), one, p)
+    edges, h, weight = (crow, whole.int()[None], one[None]), p[None], torch.ones(1, 1, 2, device=device)
+    out, means, alphas = mix(*edges, neighbor_mean(*edges, h), weight, p, True)
+    unmix(*edges, h, weight, means, alphas, out)

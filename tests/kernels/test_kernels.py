@@ -98,3 +98,84 @@ def test_the_gradient_of_dropout_is_that_of_its_own_mask_though_the_key_moves_on
 
     torch.testing.assert_close(grads("cuda", True), grads("cpu", True))
     torch.testing.assert_close(grads("cuda", False), grads("cpu", True))
+
+
+def partitioned(runs: int, nodes: int, spare: int) -> tuple[torch.Tensor, ...]:
+    """Return symmetric adjacency matrices of several runs, some nodes without a neighbor, and 1 / degree."""
+    draw = torch.Generator().manual_seed(nodes)
+    a = torch.rand(runs, nodes, nodes, generator=draw) < 0.15
+    a = (a | a.mT) & (torch.arange(nodes) > 0) & (torch.arange(nodes) > 0).unsqueeze(1)
+    csr = [each.float().to_sparse_csr() for each in a]
+    room = max(each._nnz() for each in csr) + spare
+    col = torch.stack([torch.nn.functional.pad(c.col_indices(), (0, room - c._nnz())) for c in csr])
+    crow = torch.stack([c.crow_indices() for c in csr])
+    crow[:, -1] = room
+    degree = a.sum(-1)
+    inverse = (degree > 0) / degree.clamp(min=1)
+    return a.float(), *(part.to(DEVICE) for part in (crow.int(), col.int(), inverse))
+
+
+def layers(mean: torch.Tensor, h: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Eq. 15 for dense matrices D⁻¹A of several runs."""
+    found = h
+    for w, b in zip(weight.unbind(1), bias.unbind(1)):
+        tilde = mean @ found
+        alpha = torch.sigmoid(torch.cat([h, tilde], -1) @ w.unsqueeze(-1) + b[:, None, None])
+        found = alpha * h + (1 - alpha) * tilde
+    return found
+
+
+@pytest.mark.parametrize("width", [3, 16, 100])
+def test_means_over_neighbors_and_their_gradients_are_those_of_the_dense_matrix(width: int) -> None:
+    a, *csr = partitioned(3, 20, spare=40)
+    mean = a * csr[2].cpu().unsqueeze(-1)
+    h, grad = torch.randn(2, 3, 20, width)
+    torch.testing.assert_close(passes.neighbor_mean(*csr, h.to(DEVICE)).cpu(), mean @ h)
+    back = passes.neighbor_mean(*csr, grad.to(DEVICE), back=True)
+    torch.testing.assert_close(back.cpu(), mean.mT @ grad)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("width", [3, 16, 100])
+def test_message_passing_and_its_gradients_are_those_of_the_formula(depth: int, width: int) -> None:
+    a, *csr = partitioned(2, 20, spare=40)
+    mean = a * csr[2].cpu().unsqueeze(-1)
+    h = torch.randn(2, 20, width, requires_grad=True)
+    weight, bias = torch.randn(2, depth, 2 * width, requires_grad=True), torch.randn(2, depth)
+    bias.requires_grad_()
+    expected, grad = layers(mean, h, weight, bias), torch.randn(2, 20, width)
+    given = [part.detach().to(DEVICE) for part in (h, weight, bias)]
+    out, means, alphas = passes.mix(*csr, *given, keep=True)
+    torch.testing.assert_close(out.cpu(), expected.detach(), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(passes.mix(*csr, *given, keep=False)[0], out, rtol=0, atol=0)
+    found = passes.unmix(*csr, *given[:2], means, alphas, grad.to(DEVICE))
+    for one, other in zip(found, torch.autograd.grad((expected * grad).sum(), [h, weight, bias])):
+        torch.testing.assert_close(one.cpu(), other, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.skipif(not GPU, reason="there is no GPU")
+def test_hdp_with_kernels_is_hdp_without_alone_and_among_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from heterophily.hdp import propagation
+    from heterophily.hdp.partition import EdgeSet, partition
+    from heterophily.hdp.propagation import SemanticMessagePassing, neighbor_distribution
+    from heterophily.sparse import SparseMatrix
+
+    a = (torch.rand(30, 30) < 0.2).float()
+    edges = EdgeSet.from_adjacency(SparseMatrix.from_torch((a + a.T + torch.eye(30)).clamp(max=1).cuda()))
+    smp = SemanticMessagePassing(16, 3).cuda()
+    z, h = torch.rand(4, 30, 3).softmax(-1).cuda(), torch.randn(4, 30, 16, device="cuda")
+
+    def one(z: torch.Tensor, h: torch.Tensor) -> torch.Tensor:
+        parts = partition(z, edges, torch.tensor(40, device="cuda"), (80, 600))
+        return smp(neighbor_distribution(parts, h), parts)
+
+    def results(together: bool) -> list[torch.Tensor]:
+        given = h.clone().requires_grad_()
+        out = torch.vmap(one)(z, given) if together else torch.stack([one(*each) for each in zip(z, given)])
+        return [out, *torch.autograd.grad((out * out).sum(), [given, *smp.parameters()])]
+
+    alone, among = results(False), results(True)
+    monkeypatch.setattr(propagation, "in_one_pass", lambda *_: False)
+    for plain, *fused in zip(results(True), alone, among):
+        for each in fused:
+            torch.testing.assert_close(each, plain, rtol=1e-4, atol=1e-4)
