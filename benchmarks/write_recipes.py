@@ -50,7 +50,10 @@ def note(row: Mapping[str, Any]) -> str:
     where = "ten splits" if row["splits"] == 10 else f"{row['splits']} splits"
     where += f" and {len(row['seeds'])} fresh seeds" if "seeds" in row else ""
     effort = f", best of {row['trials']} settings" if "trials" in row else ""
-    return f"mean validation accuracy {100 * row['validation']:.2f} on {where}{effort}"
+    if "initial" in row:
+        effort += f" after {row['initial']['trials']} of the initial assignment"
+    metric = {"roc_auc": "ROC AUC"}.get(DATASETS[row["dataset"]].metric, "accuracy")
+    return f"mean validation {metric} {100 * row['validation']:.2f} on {where}{effort}"
 
 
 def hdp(rows: list[dict[str, Any]]) -> str:

@@ -253,6 +253,7 @@ class Study:
         self.task, self.device, self.watch = task, torch.device(device), watch
         self.points = Points(task) if task.sampler == "grid" else None
         self.graph = blind(graph, task.splits).to(self.device)
+        self.known: dict[Any, Trained] = {}
         self.storage = storage
         with reached(storage):
             self.study = open_study(storage, name)
@@ -408,11 +409,19 @@ class Study:
 
     def train(self, trials: Sequence[FrozenTrial], splits: Sequence[int]) -> dict[int, dict[str, Any]]:
         """Train all trials on some splits together; return what is kept of each, by its number."""
-        task = self.task
+        task, known = self.task, self.before()
         configs = [task.config.replace(**trial.params) for trial in trials]
         runs = [Run(task.model, config, i, task.seed) for config in configs for i in splits]
-        outcomes = iter(train_runs(self.graph, runs, self.device, watch=self.watch))
+        outcomes = iter(train_runs(self.graph, runs, self.device, watch=self.watch, known=known))
         return {trial.number: _kept([next(outcomes).trained for _ in splits]) for trial in trials}
+
+    def before(self) -> dict[Any, Trained] | None:
+        """Return what the model that was tuned before comes to: its settings are settled, so once for all."""
+        task, first = self.task, find_model(self.task.model).first
+        if first and not self.known:
+            runs = [Run(first, task.config, i, task.seed) for i in task.splits]
+            train_runs(self.graph, runs, self.device, watch=self.watch, known=self.known)
+        return self.known if first else None
 
     def settle(self, trial: FrozenTrial, result: Mapping[str, Any]) -> None:
         """Close a trial with its result, unless another has come to count in its stead."""

@@ -43,6 +43,7 @@ def train_runs(
     observe: Callable[[Stage], Stage] | None = None,
     clusters: int = 0,
     precision: Precision = "full",
+    known: dict[Any, Trained] | None = None,
 ) -> list[Outcome]:
     """Train all runs and return their outcomes in the order given.
 
@@ -52,6 +53,8 @@ def train_runs(
 
     ``clusters`` trains each run in so many mini-batches an epoch, for graphs whose training does not fit;
     0 is the exact full batch. ``precision`` "mixed" computes in bfloat16 where float32 is not needed.
+
+    ``known`` keeps what the first stages came to, by their keys, from one call to the next.
     """
     if precision not in get_args(Precision):
         raise ConfigError(f"precision must be one of {', '.join(get_args(Precision))}, not {precision!r}")
@@ -70,7 +73,8 @@ def train_runs(
             given = pieces, clusters, device, dtype, precision
             trained = [Clustered(stage, *given).run(watch)[0] for stage in stages]
         else:
-            trained = train_stages(stages, device, dtype, watch, together, precision)
+            trained = train_stages(stages, device, dtype, watch, together, precision, known)
+        known = None
         for i, result in zip(list(waiting), trained, strict=True):
             try:
                 waiting[i] = procedures[i].send(result)
@@ -110,12 +114,14 @@ def train_stages(
     watch: Watch | None = None,
     together: bool | None = None,
     precision: str = "full",
+    known: dict[Any, Trained] | None = None,
 ) -> list[Trained]:
     """Train stages grouped by shape; stages with one key are trained once and share the result."""
+    results: dict[Any, Trained] = {} if known is None else known
     groups: dict[Any, dict[Any, Stage]] = defaultdict(dict)
     for stage in stages:
-        groups[signature(stage)].setdefault(stage.key, stage)
-    results: dict[Any, Trained] = {}
+        if stage.key not in results:
+            groups[signature(stage)].setdefault(stage.key, stage)
     for group in groups.values():
         members = list(group.items())
         batched = worthwhile(members[0][1], len(members), device) if together is None else together

@@ -336,6 +336,23 @@ def test_a_space_that_the_model_refuses_whole_is_said_so(tmp_path: Path) -> None
                  ranges=ranges, config=others)  # fmt: skip
 
 
+def test_the_initial_assignment_is_trained_once_for_all_proposals_and_these_score_as_they_do_alone(
+    tmp_path: Path,
+) -> None:
+    stages: list[str] = []
+    given: dict[str, Any] = {
+        "storage": tmp_path / "a.journal", "splits": [0, 1], "batch": 4, "config": HDP | {"epoch_init": 3},
+    }  # fmt: skip
+    tune(tiny_graph(), "hdp", 4, **given)
+    found = tune(tiny_graph(), "hdp", 12, **given, watch=lambda progress: stages.append(progress.stage))
+    assert stages.count("initial assignment") == 2 * 3 < stages.count("HDP")  # epochs of two more batches
+    for trial in found.trials.itertuples():
+        searched = {name: getattr(trial, name) for name in found.task.space}
+        config = found.config.replace(**searched)
+        alone = train_runs(tiny_graph(), [Run("hdp", config, i, 0) for i in (0, 1)])
+        assert trial.validation == pytest.approx(sum(one.trained.validation for one in alone) / 2)
+
+
 def test_hdp_has_its_initial_assignment_tuned_first_and_takes_it_over(tmp_path: Path) -> None:
     found = tune(tiny_graph(), "hdp", 4, storage=tmp_path / "a.journal", splits=[0], batch=4, config=HDP)
     assert found.initial is not None and found.initial.task.model == "hdp-init"
