@@ -6,12 +6,13 @@ import math
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from heterophily._version import __version__
 from heterophily.config import Config, ConfigError
@@ -52,6 +53,8 @@ class SplitScore:
     """Names the split by its content: two results with the same are on the same nodes."""
     diverged: Mapping[str, Any] | None = None
     """Where training broke off, if it did: stage, epoch and term; the scores are of the best epoch before."""
+    test_averaged: float | None = None
+    """The test score of the mean of all seeds' assignments on the split; None of a single seed."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as it stands in result.json."""
@@ -63,7 +66,8 @@ class SplitScore:
                 del row["initial"][name]
         where = {"nodes": dict(self.nodes), "mask": self.mask} if self.mask else {}
         broke = {} if self.diverged is None else {"diverged": dict(self.diverged)}
-        return row | dict(self.details) | where | broke
+        together = {} if self.test_averaged is None else {"test_averaged": self.test_averaged}
+        return row | together | dict(self.details) | where | broke
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +117,12 @@ class Evaluation:
     def mean(self) -> float:
         """Mean test score over all runs."""
         return float(np.mean([s.test for s in self.splits]))
+
+    @property
+    def averaged(self) -> float | None:
+        """Mean over the splits of the test score of the seeds' mean assignment; None of a single seed."""
+        tests = [runs[0].test_averaged for runs in self.by_split.values()]
+        return float(np.mean(tests)) if None not in tests else None  # type: ignore[arg-type]
 
     @property
     def std(self) -> float | None:
@@ -213,12 +223,12 @@ def evaluate(
         raise DivergedError(diverged_words(graph.name, diverged[0]))
     outcomes = [outcome for outcome in outcomes if not _broken(outcome, True)]
     every = [where for where in every if where not in dict(lost)]
-    scores = tuple(_score(graph, *where, outcome) for where, outcome in zip(every, outcomes))
+    scores = [_score(graph, *where, outcome) for where, outcome in zip(every, outcomes)]
     return Evaluation(
         model=found.name,
         dataset=graph.name,
         metric=graph.metric,
-        splits=scores,
+        splits=_averaged(graph, scores, outcomes),
         config=config,
         seed=seed,
         device=_device_name(device),
@@ -287,6 +297,21 @@ def _score(graph: Graph, position: int, seed: int, outcome: Outcome) -> SplitSco
             "seconds": outcome.initial.seconds + outcome.trained.seconds,
         }
     return one(outcome.trained, **more)
+
+
+def _averaged(
+    graph: Graph, scores: Sequence[SplitScore], outcomes: Sequence[Outcome]
+) -> tuple[SplitScore, ...]:
+    """Score on each split the mean of its seeds' assignments too, where there are several."""
+    found: dict[int, list[Tensor]] = {}
+    for score, outcome in zip(scores, outcomes):
+        found.setdefault(score.split, []).append(outcome.trained.logits.double().softmax(-1))
+    tests = {
+        position: open_score(graph, graph.splits[position], torch.stack(each).mean(0).clamp(min=1e-300).log())
+        for position, each in found.items()
+        if len(each) > 1
+    }
+    return tuple(replace(score, test_averaged=tests.get(score.split)) for score in scores)
 
 
 def _position(graph: Graph, key: int | str) -> int:

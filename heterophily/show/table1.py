@@ -64,9 +64,9 @@ def legend(table: Table1) -> str:
     }
     used = {CHOSEN[e.chosen] for e in table.entries if MODELS[e.model].learns}
     words += "".join(f" {mark}: {said}." for mark, said in marks.items() if mark in used)
-    if any("initial" in entry.others for entry in table.entries):
-        said = "; ".join(f"… {name}: {meaning}" for name, (meaning, _) in READINGS.items())
-        words += f" Other readings of the paper, from the same runs, {said}."
+    if shown := [name for name in READINGS if any(name in _others(entry) for entry in table.entries)]:
+        said = "; ".join(f"… {name}: {READINGS[name][0]}" for name in shown)
+        words += f" Other readings, from the same runs, {said}."
     return words
 
 
@@ -102,13 +102,18 @@ def grid(table: Table1) -> Grid:
 
 
 def _rows(table: Table1) -> Iterator[tuple[str, list[Entry | None]]]:
-    """Yield the rows with their names; a model with an initial assignment has one for each other reading."""
+    """Yield the rows with their names, and one for each other reading of a model."""
     for model in table.models:
         entries = [table.find(model, dataset) for dataset in table.datasets]
         yield MODELS[model].title, entries
-        if any(entry and "initial" in entry.others for entry in entries):
-            for reading in READINGS:
+        for reading in READINGS:
+            if any(entry and reading in _others(entry) for entry in entries):
                 yield f"… {reading}", [entry and entry.read(reading) for entry in entries]
+
+
+def _others(entry: Entry) -> set[str]:
+    """Return the readings that are shown: the paper's of HDP alone, as it leaves open what is scored."""
+    return set(entry.others) if "initial" in entry.others else set(entry.others) & {"averaged"}
 
 
 def piece(entry: Entry | None) -> Piece:

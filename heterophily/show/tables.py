@@ -61,6 +61,8 @@ def summary(evaluation: Evaluation) -> str:
         if evaluation.std_seeds is not None:
             apart = percent(evaluation.std_seeds)
             spread += f", each the mean of {seeds} seeds; ± {apart} over the seeds of a split"
+    if evaluation.averaged is not None:
+        spread += f"; the seeds' mean assignment {percent(evaluation.averaged)}"
     return f"{name} {percent(evaluation.mean)} ± {percent(evaluation.std)} ({spread})"
 
 

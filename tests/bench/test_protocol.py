@@ -52,6 +52,19 @@ def test_the_last_epoch_is_scored_beside_the_best(model: str) -> None:
         assert any(o.trained.best_epoch < o.trained.epochs for o in evaluation.outcomes)
 
 
+def test_of_several_seeds_the_mean_of_their_assignments_is_scored_too() -> None:
+    graph, evaluation = tiny_graph(), evaluate(tiny_graph(), "mlp", tiny_config("mlp"), seeds=3)
+    for position, split in enumerate(graph.splits):
+        runs = [i for i, score in enumerate(evaluation.splits) if score.split == position]
+        z = sum(evaluation.outcomes[i].trained.logits.softmax(1) for i in runs)
+        right = (z.argmax(1) == graph.y)[split.test].double().mean().item()
+        assert [evaluation.splits[i].test_averaged for i in runs] == pytest.approx([right] * 3)
+    rows = evaluation.to_json()["splits"]
+    assert evaluation.averaged == pytest.approx(sum(row["test_averaged"] for row in rows) / len(rows))
+    alone = evaluated("mlp")
+    assert alone.averaged is None and "test_averaged" not in alone.to_json()["splits"][0]
+
+
 def test_a_split_is_named_by_its_nodes_and_says_how_many_they_are() -> None:
     graph, rows = tiny_graph(), evaluated("mlp").to_json()["splits"]
     assert len({row["mask"] for row in rows}) == 3

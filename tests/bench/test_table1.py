@@ -9,6 +9,7 @@ import pytest
 
 from heterophily.bench.published import table_1
 from heterophily.bench.table1 import table1
+from heterophily.show.table1 import grid
 
 
 def cell(model: str, dataset: str, tests: list[float], **changes: Any) -> dict[str, Any]:
@@ -67,6 +68,19 @@ def test_seeds_of_a_split_are_averaged_before_the_spread_is_taken() -> None:
     (entry,) = table1([cell("mlp", "texas", [], splits=rows, seeds=2)]).entries
     assert entry.scores == pytest.approx({0: 0.5, 1: 0.7})
     assert entry.std == pytest.approx(np.std([0.5, 0.7], ddof=1))
+
+
+def test_the_mean_of_the_seeds_assignments_has_a_row_of_its_own_which_the_paper_has_not() -> None:
+    rows = [
+        {"split": 0, "seed": seed, "test": test, "validation": 0.5, "test_averaged": 0.7}
+        for seed, test in enumerate((0.4, 0.6))
+    ]
+    table = table1([cell("gcn", "texas", [], splits=rows, seeds=2)])
+    read = table.entries[0].read("averaged")
+    assert read is not None and read.mean == 0.7 and read.paper is None and table.entries[0].paper
+    shown = grid(table)
+    assert [name for name, _ in shown.rows] == ["GCN", "… averaged"]
+    assert "the mean of the seeds' assignments" in shown.legend
 
 
 def test_the_other_readings_of_the_paper_come_from_the_same_runs() -> None:
