@@ -45,7 +45,7 @@ from heterophily.stage import Trained
 from heterophily.training.engine import Watch
 from heterophily.training.runs import Run, train_runs
 
-VALUES = {"epoch", "patience", "epoch_init", "patience_init", "select", "known_loops", "tpc_sum"}
+VALUES = {"epoch", "patience", "epoch_init", "patience_init", "select", "known_loops", "by_loss", "tpc_sum"}
 """Fields that are no real numbers and yet may differ within a batch of the engine."""
 SCREEN = 4
 """Splits on which a proposal is judged first; one that is clearly worse than the best stops there."""

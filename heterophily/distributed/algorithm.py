@@ -22,12 +22,20 @@ from heterophily.distributed.selection import largest
 from heterophily.distributed.shard import Shard
 from heterophily.distributed.world import World
 from heterophily.graph.graph import GraphError
-from heterophily.hdp.algorithm import assignments, initial_logits, initial_module, logits, main_module
+from heterophily.hdp.algorithm import (
+    assignments,
+    initial_logits,
+    initial_module,
+    initial_schedule,
+    logits,
+    main_module,
+    main_schedule,
+)
 from heterophily.hdp.config import HDPConfig
 from heterophily.hdp.partition import Partition
 from heterophily.hdp.prototypes import TrustSet, tpc_loss
 from heterophily.sparse import SparseMatrix, inverse
-from heterophily.stage import Network, Outcome, Schedule, Stage, State, Trained
+from heterophily.stage import Network, Outcome, Stage, State, Trained
 
 CHUNK = 2**18
 """Entries whose probabilities are computed at a time."""
@@ -133,12 +141,7 @@ def hdp(
         state=labels | {"blocks": x_all},
         loss=initial_loss,
         logits=initial_logits,
-        schedule=Schedule(
-            config.learning_rate_init,
-            config.weight_decay_init,
-            config.epoch_init if config.initialization == "trained" else 0,
-            config.patience_init,
-        ),
+        schedule=initial_schedule(config),
         metric=metric,
         name="initial assignment",
     )
@@ -181,7 +184,7 @@ def hdp(
         state=labels | {"blocks": x_ego} | first,
         loss=loss,
         logits=logits,
-        schedule=Schedule(config.learning_rate, config.weight_decay, config.epoch, config.patience),
+        schedule=main_schedule(config),
         refresh=refresh if config.update else None,
         bar=initial.validation,
         metric=metric,

@@ -36,7 +36,7 @@ from heterophily.stage import (
 INITIAL_FIELDS = (
     "structural_dim", "structural_top", "hops", "structural_norm", "initial_features", "normalization",
     "feature_norm", "hidden_dim", "initialization", "learning_rate_init", "weight_decay_init", "epoch_init",
-    "patience_init", "dropout_init", "input_dropout_init",
+    "patience_init", "dropout_init", "input_dropout_init", "by_loss",
 )  # fmt: skip
 """What the assignment initialization depends on."""
 
@@ -77,7 +77,7 @@ def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
         state=state,
         loss=loss,
         logits=logits,
-        schedule=Schedule(config.learning_rate, config.weight_decay, config.epoch, config.patience),
+        schedule=main_schedule(config),
         refresh=refresh if config.update else None,
         renewed=("parts", "trust"),
         part=part,
@@ -106,6 +106,12 @@ def main_module(blocks: Sequence[Features], classes: int, config: HDPConfig, see
         config.homophilous,
         config.heterophilous,
     )
+
+
+def main_schedule(config: HDPConfig) -> Schedule:
+    """Say how HDP proper is optimized."""
+    rate, decay = config.learning_rate, config.weight_decay
+    return Schedule(rate, decay, config.epoch, config.patience, config.by_loss)
 
 
 def loss(network: Network, state: State) -> dict[str, Tensor]:
@@ -179,18 +185,24 @@ def initial_stage(graph: Graph, split: Split, config: HDPConfig, seed: int) -> S
     """Set up the assignment initialization, which is tuned and trained apart (Eq. 20-22)."""
     chosen = cut(initial_features(graph, split, config, seed), config.hidden_dim)
     module = initial_module(chosen, graph.num_classes, config, seed)
-    epochs = config.epoch_init if config.initialization == "trained" else 0
     return Stage(
         module=module,
         state=visible(graph, split) | {"blocks": chosen},
         loss=initial_loss,
         logits=initial_logits,
         part=initial_part,
-        schedule=Schedule(config.learning_rate_init, config.weight_decay_init, epochs, config.patience_init),
+        schedule=initial_schedule(config),
         metric=graph.metric,
         key=initial_key(graph, split, config, seed),
         name="initial assignment",
     )
+
+
+def initial_schedule(config: HDPConfig) -> Schedule:
+    """Say how MLP^init is optimized; one that is not trained has no epochs."""
+    epochs = config.epoch_init if config.initialization == "trained" else 0
+    rate, decay = config.learning_rate_init, config.weight_decay_init
+    return Schedule(rate, decay, epochs, config.patience_init, config.by_loss)
 
 
 def initial_module(

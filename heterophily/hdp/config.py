@@ -77,6 +77,8 @@ class HDPConfig(Config):
     """Multiplies the logits before the softmax whose products make P (Eq. 3); above 1 nears hard labels."""
     known_loops: bool = True
     """Count self-loops of E' as homophilous, which they are, and estimate h' on the other edges only."""
+    by_loss: bool = False
+    """Keep the epoch of the lowest validation loss instead of the best score, in both trainings."""
     tpc_sum: bool = False
     """Sum the contrastive loss over the trust set as Eq. 27 is printed, instead of its mean."""
 

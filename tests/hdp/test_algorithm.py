@@ -207,6 +207,14 @@ def test_the_best_weights_come_with_the_partition_they_were_judged_with() -> Non
     assert float(right) == trained.validation == max(trained.history["validation"])
 
 
+def test_both_trainings_may_keep_the_epoch_of_the_lowest_validation_loss() -> None:
+    outcome = train(by_loss=True, epoch=30, epoch_init=30, learning_rate=0.1, learning_rate_init=0.1)
+    assert outcome.initial is not None
+    for trained in (outcome.initial, outcome.trained):
+        losses = trained.history["validation_loss"]
+        assert trained.validation_loss == min(losses) == losses[trained.best_epoch - 1]
+
+
 def test_the_history_tells_losses_accuracies_and_renewals() -> None:
     _, _, main = two_stages(bar=0.0)
     (trained,) = train_stages([main], CPU)
