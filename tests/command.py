@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from tests.forked import Forks
+
 GRAPH = ["--graph", "num_nodes=60", "--graph", "num_classes=3", "--graph", "splits=3"]
 """A small graph of three splits."""
 
@@ -27,8 +29,12 @@ class Ask(Protocol):
     def __call__(self, *args: str | Path) -> Answer: ...
 
 
-def heterophily(*args: str | Path, stderr: int = subprocess.PIPE, **env: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "heterophily", *map(str, args)]
+def heterophily(
+    *args: str | Path, stderr: int = subprocess.PIPE, forks: Forks | None = None, **env: str
+) -> subprocess.Popen[str]:
+    """Start the command in a process of its own, or in a fork in which torch is loaded."""
+    start = [forks.commands / "heterophily"] if forks else [sys.executable, "-m", "heterophily"]
+    command = [*start, *map(str, args)]
     settings = os.environ | {"OMP_NUM_THREADS": "1"} | env
     return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=stderr, text=True)
 

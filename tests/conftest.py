@@ -15,6 +15,7 @@ from heterophily.cli import main
 from heterophily.plugins import load_files
 from tests.bench.nursery import Nursery
 from tests.command import Answer, Ask
+from tests.forked import Forks
 
 matplotlib.use("Agg")
 load_files([name for name in os.environ.get("HETEROPHILY_WITH", "").split(os.pathsep) if name])
@@ -41,6 +42,14 @@ def data_folder() -> Path:
 def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
     """A process that forks workers of studies and ends them."""
     made = Nursery(tmp_path_factory.mktemp("nursery"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """A process that stands in for new ones by forks, which need not load torch."""
+    made = Forks()
     yield made
     made.close()
 

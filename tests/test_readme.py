@@ -9,6 +9,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,9 +31,9 @@ def blocks(language: str, page: str | None = None) -> list[str]:
     return [text for name, kind, text in BLOCKS if kind == language and page in (None, name)]
 
 
-def run(command: list[str], folder: Path) -> str:
+def run(command: list[str], folder: Path, *before: Path) -> str:
     """Run a command as a newcomer would: in an empty folder, with this environment's commands."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([*map(str, before), str(Path(sys.executable).parent), os.environ["PATH"]])
     own = {"PATH": path, "HETEROPHILY_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         command, cwd=folder, env=os.environ | own, capture_output=True, text=True, timeout=300, check=False
@@ -41,14 +42,26 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("block", blocks("python"))
-def test_a_python_block_runs(block: str, tmp_path: Path) -> None:
-    assert run([sys.executable, "-W", "error::UserWarning", "-c", block], tmp_path)
+def commands(language: str) -> list[Any]:
+    """Each block of a language with its page."""
+    found = [(page, text) for page, kind, text in BLOCKS if kind == language and not text.startswith(SET_UP)]
+    return [pytest.param(*each, id=f"{each[0]}-{number}") for number, each in enumerate(found)]
 
 
-@pytest.mark.parametrize("block", [text for text in blocks("bash") if not text.startswith(SET_UP)])
-def test_a_bash_block_runs(block: str, tmp_path: Path) -> None:
-    assert run(["bash", "-euo", "pipefail", "-c", block], tmp_path)
+@pytest.fixture
+def first(page: str, request: pytest.FixtureRequest) -> list[Path]:
+    """Where a page's commands come from: the README's from the environment itself, others from forks."""
+    return [] if page == "README.md" else [request.getfixturevalue("forks").commands]
+
+
+@pytest.mark.parametrize("page, block", commands("python"))
+def test_a_python_block_runs(page: str, block: str, first: list[Path], tmp_path: Path) -> None:
+    assert run(["python", "-W", "error::UserWarning", "-c", block], tmp_path, *first)
+
+
+@pytest.mark.parametrize("page, block", commands("bash"))
+def test_a_bash_block_runs(page: str, block: str, first: list[Path], tmp_path: Path) -> None:
+    assert run(["bash", "-euo", "pipefail", "-c", block], tmp_path, *first)
 
 
 def test_the_make_targets_exist() -> None:

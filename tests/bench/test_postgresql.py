@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,8 @@ from heterophily.bench.tuning import tune
 from heterophily.config import ConfigError
 from tests.bench.nursery import SMALL, WRITES, Nursery, finished
 from tests.bench.postgres import Server
+from tests.command import heterophily
+from tests.forked import Forks
 from tests.tiny import tiny_graph
 
 psycopg = pytest.importorskip("psycopg", reason="no PostgreSQL driver: pip install 'heterophily[postgresql]'")
@@ -124,15 +124,14 @@ def test_a_server_that_goes_away_at_work_is_a_sentence_and_the_same_call_goes_on
 
 
 def test_two_commands_on_one_database_share_a_study_and_both_tell_its_end(
-    database: str, tmp_path: Path
+    database: str, forks: Forks, tmp_path: Path
 ) -> None:
     tune = [
-        sys.executable, "-m", "heterophily", "tune", "synthetic", "--graph", "num_nodes=60", "--model", "mlp",
+        "tune", "synthetic", "--graph", "num_nodes=60", "--model", "mlp",
         "--trials", "12", "--batch", "2", "--set", "epoch=10", "--set", "hidden_dim=8", "--device", "cpu",
         "--storage", database, "--json",
     ]  # fmt: skip
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    both = [subprocess.Popen([*tune, "--out", tmp_path / name], **pipes) for name in ("one", "two")]
+    both = [heterophily(*tune, "--out", tmp_path / name, forks=forks) for name in ("one", "two")]
     told = [process.communicate(timeout=300) for process in both]
     assert [process.returncode for process in both] == [0, 0], told
     assert list(finished(database)) == list(range(12))

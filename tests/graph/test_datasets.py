@@ -6,7 +6,6 @@ import http.server
 import os
 import shutil
 import subprocess
-import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from heterophily.graph import datasets
 from heterophily.graph.datasets import DATASETS, DownloadError, load
 from heterophily.graph.graph import Graph, GraphError, MissingClassWarning
 from heterophily.graph.pyg import open_dataset
+from tests.forked import Forks
 
 DATA = os.environ.get("HETEROPHILY_DATA", "")
 ABSENT = ("roman-empire", "amazon-ratings", "questions", "penn94", "genius")
@@ -93,15 +93,16 @@ def test_wikipedia_is_read_as_pygs_class_reads_it(tmp_path: Path) -> None:
 
 
 @real
-def test_a_graph_that_was_read_before_needs_no_pyg() -> None:
+def test_a_graph_that_was_read_before_needs_no_pyg(forks: Forks) -> None:
     quietly("wisconsin", DATA)
     script = (
         "import sys; from heterophily import load; "
         f"assert load('wisconsin', {DATA!r}).num_nodes == 251; "
         "assert not [name for name in sys.modules if name.startswith('torch_geometric')]"
     )
-    run = [sys.executable, "-c", script]
-    subprocess.run(run, cwd=Path(datasets.__file__).parents[2], check=True)
+    subprocess.run(
+        [forks.commands / "python", "-c", script], cwd=Path(datasets.__file__).parents[2], check=True
+    )
 
 
 @real
@@ -497,7 +498,9 @@ def test_a_damaged_kept_file_is_read_anew_and_mended(counted: list[str], tmp_pat
     assert [p.name for p in kept.parent.iterdir()] == ["questions.pt"]
 
 
-def test_two_processes_that_load_at_once_do_not_disturb_each_other(site: Path, tmp_path: Path) -> None:
+def test_two_processes_that_load_at_once_do_not_disturb_each_other(
+    site: Path, forks: Forks, tmp_path: Path
+) -> None:
     shutil.move(small_npz(tmp_path, "questions"), site)
     script = f"""
 from dataclasses import replace
@@ -510,7 +513,7 @@ for _ in range(30):
     assert datasets.load("questions").num_nodes == 40
 """
     root = str(Path(datasets.__file__).parents[2])
-    run = [sys.executable, "-c", script]
+    run = [forks.commands / "python", "-c", script]
     both = [subprocess.Popen(run, cwd=root, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     for process in both:
         _, errors = process.communicate(timeout=120)

@@ -20,7 +20,7 @@ def test_a_run_that_is_done_keeps_its_result_while_others_train_on(model: str) -
         graph, stages = tiny_graph(), []
         for i in range(8):
             split = graph.split(i % 3)
-            config = tiny_config(model, patience=1 + i % 4, epoch=20)
+            config = tiny_config(model, patience=1 + i % 4, epoch=12)
             procedure = MODELS[model].procedure(seal(graph, split), split, config, i)
             stage = next(procedure)
             if model == "hdp":
