@@ -1,6 +1,6 @@
 """Which epoch HDP should keep: chosen on one half of the validation nodes, judged on the other half.
 
-    python benchmarks/epoch_choice.py --datasets texas cornell wisconsin --best 5 --data DIR --out FILE
+    python -m benchmarks.epoch_choice --datasets texas cornell wisconsin --best 5 --data DIR --out FILE
 
 The best of hundreds of epochs on some sixty validation nodes is best by luck in part; the epoch of the
 lowest validation loss less so, but loss is not what is scored. Each split's validation nodes are halved:

@@ -196,13 +196,26 @@ class GraphAttention(nn.Module):
 
     def forward(self, x: Features, pattern: Pattern) -> Tensor:
         """Return (N, heads · out), the heads one after another."""
-        z = multiply(x, self.weight).unflatten(1, (self.heads, -1)).movedim(1, 0)
+        z = multiply(x, self.weight).unflatten(1, (self.heads, -1))
+        if (fused := kernels(z.device)) and z.dtype == torch.float32 and z.shape[-1] <= fused.WIDEST_HEAD:
+            return self._in_one_pass(z, pattern)
+        z = z.movedim(1, 0)
         to, of = (z * self.collecting).sum(-1), (z * self.giving).sum(-1)
         one = torch.ones_like(to)
         scores = score(pattern, torch.stack([to, one], -1), torch.stack([one, of], -1))
         each, total = row_exponentials(pattern, F.leaky_relu(scores, self.slope))
         out = attend(pattern, self.drop(each), z) / total.clamp(min=1e-12).unsqueeze(-1)
         return out.movedim(0, 1).flatten(1)
+
+    def _in_one_pass(self, z: Tensor, pattern: Pattern) -> Tensor:
+        """The same on a GPU, from z as (N, heads, out), with nothing per edge in memory."""
+        to, of = ((z * part.squeeze(1)).sum(-1) for part in (self.collecting, self.giving))
+        mask = self.drop.next()
+        key, p = (self.drop.key, self.drop.p) if mask is None else mask
+        given = (part.unsqueeze(0) for part in (*pattern, z, to, of, key, p))
+        out = _Attended.apply(*given, self.slope, mask is not None)  # type: ignore[no-untyped-call]
+        found: Tensor = out[0].squeeze(0).flatten(1)
+        return found
 
     def extra_repr(self) -> str:
         return f"{tuple(self.weight.shape)}, heads={self.heads}, slope={self.slope}"
@@ -289,8 +302,51 @@ class _ReluInOnePass(torch.autograd.Function):
         return _ReluInOnePass.apply(*_of_runs(info.batch_size, in_dims, *args)), 0  # type: ignore[no-untyped-call]
 
 
+class _Attended(torch.autograd.Function):
+    """Attention of runs, (R, N, heads, out), and the largest score and the sum that its gradient asks for."""
+
+    @staticmethod
+    def forward(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
+        crow, col, _, _, _, z, to, of, key, p, slope, drops = args
+        z, to, of = (part.contiguous() for part in (z, to, of))
+        out: tuple[Tensor, Tensor, Tensor] = kernels(z.device).attend(
+            crow, col, z, to, of, slope, _hashing(key, p) if drops else None, _ODD
+        )
+        return out
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        *given, key, p, ctx.slope, ctx.drops = inputs
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.save_for_backward(*given, key.clone(), p, *output)  # the key moves on before the gradient comes
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        *pattern, z, to, of, key, p, out, top, total = ctx.saved_tensors
+        z, to, of, grad = (part.contiguous() for part in (z, to, of, grads[0]))
+        how = ctx.slope, _hashing(key, p) if ctx.drops else None, _ODD
+        down = kernels(z.device).unattend(*pattern, z, to, of, *how, out, top, total, grad)
+        return None, None, None, None, None, *down, None, None, None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        runs, (*tensors, slope, drops) = info.batch_size, args
+        every = (
+            part.expand(runs, *part.shape) if dim is None else part.movedim(dim, 0)
+            for part, dim in zip(tensors, in_dims)
+        )
+        out = _Attended.apply(*(part.squeeze(1) for part in every), slope, drops)  # type: ignore[no-untyped-call]
+        return tuple(part.unsqueeze(1) for part in out), (0, 0, 0)
+
+
+def _hashing(key: Tensor, p: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return what a kernel asks for to drop entries of each run."""
+    return key * _ODD[1], _cut(p), 1 / (1 - p)
+
+
 def _fused_drop(key: Tensor, p: Tensor, h: Tensor, start: int, relu: bool) -> Tensor:
-    runs = (part.reshape(-1) for part in (key * _ODD[1], _cut(p), 1 / (1 - p)))
+    runs = (part.reshape(-1) for part in _hashing(key, p))
     out: Tensor = kernels(h.device).drop(*runs, h if key.dim() else h.unsqueeze(0), start, _ODD, relu)
     return out if key.dim() else out.squeeze(0)
 

@@ -13,6 +13,16 @@ from torch import Tensor
 BLOCK = 1024
 
 
+@triton.jit
+def gone(entry, word, cut, odd_0: tl.constexpr, odd_1: tl.constexpr, odd_2: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Say of entries, by their places, which go: those whose hash is below the cut."""
+    word = (entry >> 2) * odd_0 + word
+    word = (word ^ ((word >> 32) & 0xFFFFFFFF)) * odd_1
+    word = (word ^ ((word >> 32) & 0xFFFFFFFF)) * odd_2
+    word = word ^ ((word >> 32) & 0xFFFFFFFF)
+    return (word >> ((entry & 3) * 16)).to(tl.int16) < cut
+
+
 @triton.jit(do_not_specialize=["start"])
 def _dropout_kernel(  # type: ignore[no-untyped-def]
     h_at, out_at, word_at, cut_at, scale_at, size, step, start, relu: tl.constexpr,
@@ -22,16 +32,10 @@ def _dropout_kernel(  # type: ignore[no-untyped-def]
     place = tl.program_id(0).to(tl.int64) * block + tl.arange(0, block)
     inside = place < size
     h = tl.load(h_at + run * step + place, inside)
-    entry = start + place
-    word = (entry >> 2) * odd_0 + tl.load(word_at + run)
-    word = (word ^ ((word >> 32) & 0xFFFFFFFF)) * odd_1
-    word = (word ^ ((word >> 32) & 0xFFFFFFFF)) * odd_2
-    word = word ^ ((word >> 32) & 0xFFFFFFFF)
-    quarter = (word >> ((entry & 3) * 16)).to(tl.int16)
-    gone = quarter < tl.load(cut_at + run)
+    lost = gone(start + place, tl.load(word_at + run), tl.load(cut_at + run), odd_0, odd_1, odd_2)
     if relu:
-        gone = gone | (h < 0)  # what is not a number stays, and is noticed
-    tl.store(out_at + run * size + place, tl.where(gone, 0.0, h * tl.load(scale_at + run)), inside)
+        lost = lost | (h < 0)  # what is not a number stays, and is noticed
+    tl.store(out_at + run * size + place, tl.where(lost, 0.0, h * tl.load(scale_at + run)), inside)
 
 
 @triton.jit

@@ -5,11 +5,16 @@ from __future__ import annotations
 import torch
 
 from heterophily.kernels.adam import adam_step
+from heterophily.kernels.attention import WIDEST as WIDEST_HEAD
+from heterophily.kernels.attention import attend, unattend
 from heterophily.kernels.dropout import drop, gate
 from heterophily.kernels.neighbors import WIDEST, mix, neighbor_mean, unmix
 from heterophily.kernels.product import product
 
-__all__ = ["WIDEST", "adam_step", "drop", "gate", "mix", "neighbor_mean", "product", "try_out", "unmix"]
+__all__ = [
+    "WIDEST", "WIDEST_HEAD", "adam_step", "attend", "drop", "gate", "mix", "neighbor_mean", "product",
+    "try_out", "unattend", "unmix",
+]  # fmt: skip
 
 
 def try_out(device: torch.device) -> None:
@@ -24,3 +29,6 @@ def try_out(device: torch.device) -> None:
     edges, h, weight = (crow, whole.int()[None], one[None]), p[None], torch.ones(1, 1, 2, device=device)
     out, means, alphas = mix(*edges, neighbor_mean(*edges, h), weight, p, True)
     unmix(*edges, h, weight, means, alphas, out)
+    z, col, drops, odd = h[None], whole.int()[None], (whole, whole.short(), one), (1, 1, 1)
+    out, top, total = attend(crow, col, z, h, h, 0.2, drops, odd)
+    unattend(crow, col, crow, col, whole[None], z, h, h, 0.2, drops, odd, out, top, total, out)

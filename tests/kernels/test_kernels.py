@@ -179,3 +179,38 @@ def test_hdp_with_kernels_is_hdp_without_alone_and_among_runs(monkeypatch: pytes
     for plain, *fused in zip(results(True), alone, among):
         for each in fused:
             torch.testing.assert_close(each, plain, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("heads, width", [(1, 5), (3, 16), (2, 40)])
+@pytest.mark.parametrize("p", [0.0, 0.6])
+def test_attention_and_its_gradients_are_those_of_the_plain_layer(
+    heads: int, width: int, p: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from heterophily import layers
+    from heterophily.sparse import Pattern
+
+    a = (torch.rand(25, 25) < 0.2).fill_diagonal_(True)
+    pattern = Pattern.from_edges(a.nonzero().T.to(DEVICE), 25)
+    layer = layers.GraphAttention(7, width, heads, p).to(DEVICE)
+    x, weight = torch.randn(3, 25, 7, device=DEVICE), torch.randn(25, heads * width, device=DEVICE)
+    key = layer.drop.key.clone()
+
+    def results(fused: bool, together: bool) -> list[torch.Tensor]:
+        monkeypatch.setattr(layers, "kernels", lambda _: passes if fused else None)
+        layer.drop.key.copy_(key)
+        given = x.clone().requires_grad_()
+        if together:
+            keys = {"drop.key": key.repeat(3)}
+
+            def one(x: torch.Tensor, keys: dict[str, torch.Tensor]) -> torch.Tensor:
+                return torch.func.functional_call(layer, keys, (x, pattern))
+
+            out = torch.vmap(one)(given, keys)
+        else:
+            out = layer(given[0], pattern).unsqueeze(0)
+        return [out, *torch.autograd.grad((out * weight).sin().sum(), [given, *layer.parameters()])]
+
+    for together in (False, True):
+        plain = results(False, together)
+        for one, other in zip(results(True, together), plain):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
