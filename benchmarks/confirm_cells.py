@@ -1,11 +1,13 @@
-"""Train the best settings of a search once more, from fresh seeds, and choose among them by the mean.
+"""Judge the best settings of a search once more, by validation nodes that had no say in what is judged.
 
-    python benchmarks/confirm_cells.py hdp --datasets texas cornell --best 10 --seeds 5 --data DIR --out FILE
+    python benchmarks/confirm_cells.py hdp --datasets texas cornell --best 10 --seeds 3 --data DIR --out FILE
 
-The highest of hundreds of validation scores, each over some eighty nodes and one seed, is high by luck in
-part. Here the first few of a search (`tune_cells.py`, results/tuning or --searched) are judged on all splits
-from seeds that the search has not seen; `write_recipes.py` lets what is confirmed go before what is not.
-Test labels stay closed.
+The highest of hundreds of validation scores, each the best of hundreds of epochs on some sixty nodes, is
+high by luck in part. Here the first few of a search (`tune_cells.py`, results/tuning or --searched) are
+trained from seeds that the search has not seen, and the validation nodes of each split are halved: training
+stops, and keeps an epoch, by one half, and the other half judges; then the other way round. Each setting is
+tried under both rules of which epoch to keep, that of the best score and that of the lowest loss.
+`write_recipes.py` lets what is confirmed go before what is not. Test labels stay closed.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ from heterophily.bench.protocol import versions
 from heterophily.bench.tuning import blind
 from heterophily.config import Config
 from heterophily.files import write_file
-from heterophily.graph import Graph
+from heterophily.graph import Graph, Split
 from heterophily.training.runs import Run, train_runs
+from heterophily.training.seal import open_score
 
 TUNED = Path(__file__).parent.parent / "results" / "tuning"
 
@@ -54,30 +57,70 @@ def alike(one: Config, other: Config) -> bool:
     return all(a[k] == b[k] or (isinstance(a[k], float) and abs(a[k] - b[k]) < 1e-5) for k in a)
 
 
-def confirmed(graph: Graph, row: Mapping[str, Any], seeds: Sequence[int], best: int, device: str) -> Any:
-    """Judge the candidates of a cell and return its row, with the best of them."""
-    begin = time.perf_counter()
-    settings, splits = candidates(row, best), range(len(graph.splits))
-    sealed = blind(graph, splits)
-    runs = [Run(row["model"], s, split, seed) for s in settings for seed in seeds for split in splits]
-    ended = iter(train_runs(sealed, runs, device))
-    tried = []
+def rules(setting: Config) -> list[Config]:
+    """Return the setting with each rule of which epoch to keep: the best score's, the lowest loss's."""
+    if hasattr(setting, "by_loss"):
+        return [setting.replace(by_loss=by_loss) for by_loss in (False, True)]
+    return [setting.replace(select=name) for name in ("score", "loss")]
+
+
+def both(settings: Sequence[Config], before: Sequence[Mapping[str, Any]], model: str) -> list[Config]:
+    """Return every setting under both rules, with what is best before it under the same rule."""
+    found = [each for setting in settings for each in rules(setting)]
+    if not before:
+        return found
+    first = MODELS[MODELS[model].first]
+    best = [max(before[rule::2], key=lambda one: fmean(one["judged"]))["config"] for rule in (0, 1)]
+    settled = [first.config.parse(config).to_dict() for config in best]
+    taken = [{name: config[name] for name in first.fields} for config in settled]
+    return [setting.replace(**taken[i % 2]) for i, setting in enumerate(found)]
+
+
+def halved(graph: Graph) -> list[Split]:
+    """Return two splits for each: one half of its validation nodes chooses, the other is the test set."""
+    found = []
+    for i, split in enumerate(graph.splits):
+        nodes = split.validation.nonzero().flatten()
+        nodes = nodes[torch.randperm(len(nodes), generator=torch.Generator().manual_seed(i))]
+        for choosing, judging in ((nodes[::2], nodes[1::2]), (nodes[1::2], nodes[::2])):
+            masks = [torch.zeros_like(split.train).index_fill(0, half, True) for half in (choosing, judging)]
+            found.append(Split(split.train, *masks, name=split.name))
+    return found
+
+
+def judged(
+    graph: Graph, model: str, settings: Sequence[Config], seeds: Sequence[int], device: str
+) -> list[dict[str, Any]]:
+    """Train the settings; say of each and each seed what both halves make of it."""
+    splits = halved(graph)
+    runs = [Run(model, setting, split, seed) for setting in settings for seed in seeds for split in splits]
+    ended, found = iter(train_runs(graph, runs, device)), []
     for setting in settings:
-        each = [[next(ended).trained for _ in splits] for _ in seeds]
-        tried.append(
-            {
-                "validation": [fmean(t.validation for t in some) for some in each],
-                "loss": fmean(t.validation_loss for some in each for t in some),
-                "config": setting.changes(),
-            }
-        )
-    first = max(tried, key=lambda one: (fmean(one["validation"]), -one["loss"]))
+        one: dict[str, Any] = {"judged": [], "chosen": [], "config": setting.changes()}
+        for _ in seeds:
+            each = [(next(ended).trained, split) for split in splits]
+            one["chosen"].append(fmean(trained.validation for trained, _ in each))
+            one["judged"].append(fmean(open_score(graph, split, trained.logits) for trained, split in each))
+        found.append(one)
+    return found
+
+
+def confirmed(graph: Graph, row: Mapping[str, Any], seeds: Sequence[int], best: int, device: str) -> Any:
+    """Judge the candidates of a cell, those of its first stage before, and return its row with the best."""
+    begin, model, before = time.perf_counter(), row["model"], []
+    sealed = blind(graph, range(len(graph.splits)))
+    if "initial" in row:
+        first = row | row["initial"] | {"model": MODELS[model].first}
+        before = judged(sealed, first["model"], both(candidates(first, best), (), model), seeds, device)
+    tried = judged(sealed, model, both(candidates(row, best), before, model), seeds, device)
+    chosen = max(tried, key=lambda one: fmean(one["judged"]))
     kept = {name: row[name] for name in ("columns", "trace", "initial", "trials", "sampler") if name in row}
     return kept | {
-        "model": row["model"], "dataset": row["dataset"], "splits": len(splits), "config": first["config"],
-        "validation": fmean(first["validation"]), "searched": row["validation"],
-        "seeds": list(seeds), "confirmed": tried, "seconds": time.perf_counter() - begin,
-        "versions": versions(), "device": torch.cuda.get_device_name() if "cuda" in device else "cpu",
+        "model": row["model"], "dataset": row["dataset"], "splits": len(graph.splits),
+        "config": chosen["config"], "validation": fmean(chosen["judged"]), "searched": row["validation"],
+        "seeds": list(seeds), "confirmed": tried, "confirmed_before": before,
+        "seconds": time.perf_counter() - begin, "versions": versions(),
+        "device": torch.cuda.get_device_name() if "cuda" in device else "cpu",
     }  # fmt: skip
 
 
@@ -87,7 +130,7 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--datasets", nargs="+", required=True)
     parser.add_argument("--best", type=int, default=10)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument(
         "--searched", nargs="*", default=[], help="files of searches instead of results/tuning"
     )
@@ -110,9 +153,10 @@ def main() -> None:
         graph, seeds = load(dataset, data=args.data), range(1, args.seeds + 1)
         row = confirmed(graph, max(cells, key=lambda r: r["validation"]), seeds, args.best, args.device)
         done.append(row)
-        places = [100 * fmean(one["validation"]) for one in row["confirmed"]]
-        said = f"val {100 * row['validation']:.2f}, searched {100 * row['searched']:.2f}"
-        print(f"{dataset:18s} {said}, of {places[0]:.2f} {min(places):.2f}…{max(places):.2f}", flush=True)
+        means = [100 * fmean(one["judged"]) for one in row["confirmed"]]
+        said = f"{max(means):.2f} (searched {100 * row['searched']:.2f}), lowest {min(means):.2f}"
+        rest = f"on average by score {fmean(means[::2]):.2f}, by loss {fmean(means[1::2]):.2f}"
+        print(f"{dataset:18s} {said}, {rest}", flush=True)
         write_file(out, json.dumps(done) + "\n")
     print(f"{len(done)} cells, {time.perf_counter() - start:.0f} s")
 

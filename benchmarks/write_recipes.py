@@ -48,7 +48,8 @@ def table(dataset: str, note: str, settings: Mapping[str, Any]) -> str:
 def note(row: Mapping[str, Any]) -> str:
     """Say how a setting was found."""
     where = "ten splits" if row["splits"] == 10 else f"{row['splits']} splits"
-    where += f" and {len(row['seeds'])} fresh seeds" if "seeds" in row else ""
+    if "confirmed" in row:
+        where += f" and {len(row['seeds'])} seeds, of nodes that had no say in the epoch that is kept"
     effort = f", best of {row['trials']} settings" if "trials" in row else ""
     if "initial" in row:
         effort += f" after {row['initial']['trials']} of the initial assignment"

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+import torch
 
 from tests.tiny import tiny_config, tiny_graph
 
@@ -29,15 +30,43 @@ def confirm() -> dict[str, Any]:
     return runpy.run_path(str(HERE / "confirm_cells.py"))
 
 
-def test_the_best_are_judged_on_all_splits_from_seeds_the_search_has_not_seen(confirm: Any) -> None:
+def test_the_best_are_judged_under_both_rules_from_seeds_the_search_has_not_seen(confirm: Any) -> None:
     graph, start = tiny_graph(), tiny_config("mlp", epoch=30)
     row = SEARCHED | {"config": start.changes() | {"learning_rate": 1e-9}}
     found = confirm["confirmed"](graph, row, [1, 2], 3, "cpu")
     tried = found["confirmed"]
-    assert [one["config"]["learning_rate"] for one in tried] == [1e-9, 0.05, 0.02]
-    assert all(len(one["validation"]) == 2 for one in tried)
+    rates = [(one["config"]["learning_rate"], one["config"].get("select", "score")) for one in tried]
+    assert rates == [(rate, rule) for rate in (1e-9, 0.05, 0.02) for rule in ("score", "loss")]
+    assert all(len(one["judged"]) == len(one["chosen"]) == 2 for one in tried)
     assert found["config"]["learning_rate"] != 1e-9
-    assert found["validation"] == max(fmean(one["validation"]) for one in tried) < found["searched"]
+    assert found["validation"] == max(fmean(one["judged"]) for one in tried) < found["searched"]
+
+
+def test_the_half_that_judges_has_had_no_say(confirm: Any) -> None:
+    graph = tiny_graph()
+    for number, split in enumerate(confirm["halved"](graph)):
+        whole = graph.splits[number // 2]
+        assert torch.equal(split.validation | split.test, whole.validation)
+        assert not (split.validation & split.test).any() and split.validation.any() and split.test.any()
+        assert torch.equal(split.train, whole.train)
+
+
+def test_of_hdp_the_initial_assignment_is_judged_first_and_taken_over_by_rule(
+    confirm: Any,
+) -> None:
+    start = tiny_config("hdp", epoch=6, epoch_init=6)
+    trace = [[0.9, 0.3, 3, 0.01], [0.8, 0.4, 3, 0.03]]
+    row = SEARCHED | {
+        "model": "hdp", "config": start.changes(), "trace": trace,
+        "columns": ["validation", "loss", "splits", "learning_rate"],
+        "initial": {"columns": ["validation", "loss", "splits", "learning_rate_init"], "trace": trace},
+    }  # fmt: skip
+    found = confirm["confirmed"](tiny_graph(), row, [1], 2, "cpu")
+    for rule, by_loss in enumerate((False, True)):
+        best = max(found["confirmed_before"][rule::2], key=lambda one: one["judged"])["config"]
+        for one in found["confirmed"][rule::2]:
+            assert one["config"].get("by_loss", False) == by_loss
+            assert one["config"].get("learning_rate_init") == best.get("learning_rate_init")
 
 
 def test_what_is_confirmed_goes_before_what_is_only_higher() -> None:
