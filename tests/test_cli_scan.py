@@ -105,7 +105,7 @@ def test_an_unknown_dataset_is_a_mistake(ask: Ask, command: str) -> None:
 
 def test_diagnose_says_that_it_reads_training_labels_only_and_what_to_do(ask: Ask) -> None:
     answer = ask("diagnose", "synthetic", "--graph", "homophily=0.1")
-    assert answer.code == 0 and answer.err == ""
+    assert answer.code == 0 and answer.err in ("", "diagnosing synthetic\n")  # the latter if it takes a while
     said = " ".join(answer.out.split())
     assert "training nodes only" in said and "No other label was read." in said
     assert (
