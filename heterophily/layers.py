@@ -21,6 +21,7 @@ from heterophily.sparse import (
     as_features,
     attend,
     multiply,
+    of_runs,
     row_exponentials,
     score,
 )
@@ -274,7 +275,8 @@ class _InOnePass(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        return _InOnePass.apply(*_of_runs(info.batch_size, in_dims, *args)), 0  # type: ignore[no-untyped-call]
+        runs = of_runs(info.batch_size, in_dims[:3], args[:3])
+        return _InOnePass.apply(*runs, args[3]), 0  # type: ignore[no-untyped-call]
 
 
 class _ReluInOnePass(torch.autograd.Function):
@@ -299,7 +301,8 @@ class _ReluInOnePass(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        return _ReluInOnePass.apply(*_of_runs(info.batch_size, in_dims, *args)), 0  # type: ignore[no-untyped-call]
+        runs = of_runs(info.batch_size, in_dims[:3], args[:3])
+        return _ReluInOnePass.apply(*runs, args[3]), 0  # type: ignore[no-untyped-call]
 
 
 class _Attended(torch.autograd.Function):
@@ -331,12 +334,9 @@ class _Attended(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        runs, (*tensors, slope, drops) = info.batch_size, args
-        every = (
-            part.expand(runs, *part.shape) if dim is None else part.movedim(dim, 0)
-            for part, dim in zip(tensors, in_dims)
-        )
-        out = _Attended.apply(*(part.squeeze(1) for part in every), slope, drops)  # type: ignore[no-untyped-call]
+        *tensors, slope, drops = args
+        runs = (part.squeeze(1) for part in of_runs(info.batch_size, in_dims[:-2], tensors))
+        out = _Attended.apply(*runs, slope, drops)  # type: ignore[no-untyped-call]
         return tuple(part.unsqueeze(1) for part in out), (0, 0, 0)
 
 
@@ -349,14 +349,6 @@ def _fused_drop(key: Tensor, p: Tensor, h: Tensor, start: int, relu: bool) -> Te
     runs = (part.reshape(-1) for part in _hashing(key, p))
     out: Tensor = kernels(h.device).drop(*runs, h if key.dim() else h.unsqueeze(0), start, _ODD, relu)
     return out if key.dim() else out.squeeze(0)
-
-
-def _of_runs(
-    runs: int, in_dims: tuple[Any, ...], key: Tensor, p: Tensor, h: Tensor, start: int
-) -> tuple[Any, ...]:
-    """Give the key, the probability and the tensor a leading axis of runs."""
-    h = h.expand(runs, *h.shape) if in_dims[2] is None else h.movedim(in_dims[2], 0)
-    return key.expand(runs), p.expand(runs), h, start
 
 
 def _cut(p: Tensor) -> Tensor:

@@ -281,7 +281,7 @@ class _Product(torch.autograd.Function):
         # Also where all runs share the matrix: one block after another reads rows that are in the cache,
         # while runs laid side by side as columns took two to three times as long on a CPU.
         runs = info.batch_size
-        stacked = _stacked(runs, in_dims, args)
+        stacked = of_runs(runs, in_dims, args)
         rows, cols = stacked[0].shape[1] - 1, stacked[3].shape[1] - 1
         tall = stacked[6].flatten(0, 1)
         forth = _diagonal(stacked[0], stacked[1], stacked[2], cols)
@@ -318,7 +318,7 @@ class _Weighted(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Tensor) -> tuple[Tensor, int]:
-        *pattern, val, h = _stacked(info.batch_size, in_dims, args)
+        *pattern, val, h = of_runs(info.batch_size, in_dims, args)
         rows = pattern[0].shape[1] - 1
         out = _Weighted.apply(*_blocks(pattern), val.flatten(), h.flatten(0, 1))  # type: ignore[no-untyped-call]
         return out.unflatten(0, (info.batch_size, rows)), 0
@@ -349,7 +349,7 @@ class _Sampled(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Tensor) -> tuple[Tensor, int]:
-        *pattern, left, right = _stacked(info.batch_size, in_dims, args)
+        *pattern, left, right = of_runs(info.batch_size, in_dims, args)
         out = _Sampled.apply(*_blocks(pattern), left.flatten(0, 1), right.flatten(0, 1))  # type: ignore[no-untyped-call]
         return out.unflatten(0, (info.batch_size, -1)), 0
 
@@ -372,7 +372,7 @@ class _RowMax(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Tensor) -> tuple[Tensor, int]:
-        crow, val = _stacked(info.batch_size, in_dims, args)
+        crow, val = of_runs(info.batch_size, in_dims, args)
         rows = crow.shape[1] - 1
         out = _RowMax.apply(_starts(crow, val.shape[1]), val.flatten())  # type: ignore[no-untyped-call]
         return out.unflatten(0, (info.batch_size, rows)), 0
@@ -385,8 +385,8 @@ def _dots(crow: Tensor, col: Tensor, left: Tensor, right: Tensor) -> Tensor:
     return found.values()
 
 
-def _stacked(runs: int, in_dims: tuple[int | None, ...], args: Sequence[Tensor]) -> list[Tensor]:
-    """Give every argument a leading axis of runs."""
+def of_runs(runs: int, in_dims: Sequence[int | None], args: Sequence[Tensor]) -> list[Tensor]:
+    """Give every argument that ``vmap`` hands over a leading axis of runs."""
     pairs = zip(args, in_dims, strict=True)
     return [part.expand(runs, *part.shape) if dim is None else part.movedim(dim, 0) for part, dim in pairs]
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from heterophily.hdp.partition import Partition
 from heterophily.kernels import kernels
-from heterophily.sparse import SparseMatrix, multiply
+from heterophily.sparse import SparseMatrix, multiply, of_runs
 
 
 def neighbor_mean(adjacency: SparseMatrix, inverse_degree: Tensor, h: Tensor) -> Tensor:
@@ -100,8 +100,8 @@ class _Mean(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Tensor) -> tuple[Tensor, int]:
-        out = _Mean.apply(*_of_runs(info.batch_size, in_dims, args))  # type: ignore[no-untyped-call]
-        return out.unsqueeze(1), 0
+        runs = (part.squeeze(1) for part in of_runs(info.batch_size, in_dims, args))
+        return _Mean.apply(*runs).unsqueeze(1), 0  # type: ignore[no-untyped-call]
 
 
 class _Mixed(torch.autograd.Function):
@@ -127,13 +127,6 @@ class _Mixed(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Any, tuple[int, ...]]:
-        runs = _of_runs(info.batch_size, in_dims[:-1], args[:-1])
+        runs = (part.squeeze(1) for part in of_runs(info.batch_size, in_dims[:-1], args[:-1]))
         out = _Mixed.apply(*runs, args[-1])  # type: ignore[no-untyped-call]
         return tuple(part.unsqueeze(1) for part in out), (0, 0, 0)
-
-
-def _of_runs(runs: int, in_dims: tuple[int | None, ...], args: tuple[Tensor, ...]) -> list[Tensor]:
-    """Give every tensor, of one run, an axis of all runs in its place."""
-    pairs = zip(args, in_dims, strict=True)
-    every = (part.expand(runs, *part.shape) if dim is None else part.movedim(dim, 0) for part, dim in pairs)
-    return [part.squeeze(1) for part in every]

@@ -7,6 +7,7 @@ import os
 import pytest
 import torch
 
+from heterophily import layers
 from heterophily.layers import _ODD, Mask, _cut, _Dropped
 
 GPU = torch.cuda.is_available()
@@ -77,13 +78,15 @@ def test_the_gradient_of_relu_and_dropout_goes_where_something_came_out() -> Non
     torch.testing.assert_close(found.cpu(), grad * (out > 0) * scale[:, None])
 
 
-@pytest.mark.skipif(not GPU, reason="there is no GPU")
 @pytest.mark.parametrize("relu", [False, True])
-def test_the_gradient_of_dropout_is_that_of_its_own_mask_though_the_key_moves_on(relu: bool) -> None:
+def test_the_gradient_of_dropout_is_that_of_its_own_mask_though_the_key_moves_on(
+    relu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     weights = torch.randn(3, 100)
 
-    def grads(device: str, together: bool) -> torch.Tensor:
-        h = weights.to(device).requires_grad_()
+    def grads(device: str, together: bool, fused: bool = True) -> torch.Tensor:
+        monkeypatch.setattr(layers, "kernels", lambda _: passes if fused else None)
+        h = weights.to(device, copy=True).requires_grad_()
         key, p = torch.tensor([1, 2, 3], device=device), torch.tensor(0.5, device=device)
 
         def one(key: torch.Tensor, h: torch.Tensor) -> torch.Tensor:
@@ -96,8 +99,9 @@ def test_the_gradient_of_dropout_is_that_of_its_own_mask_though_the_key_moves_on
         key.add_(5)
         return torch.autograd.grad((total * total).sum(), h)[0].cpu()
 
-    torch.testing.assert_close(grads("cuda", True), grads("cpu", True))
-    torch.testing.assert_close(grads("cuda", False), grads("cpu", True))
+    plain = grads("cpu", together=True, fused=False)
+    torch.testing.assert_close(grads(DEVICE, together=True), plain)
+    torch.testing.assert_close(grads(DEVICE, together=False), plain)
 
 
 def partitioned(runs: int, nodes: int, spare: int) -> tuple[torch.Tensor, ...]:
@@ -115,7 +119,7 @@ def partitioned(runs: int, nodes: int, spare: int) -> tuple[torch.Tensor, ...]:
     return a.float(), *(part.to(DEVICE) for part in (crow.int(), col.int(), inverse))
 
 
-def layers(mean: torch.Tensor, h: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+def passed_on(mean: torch.Tensor, h: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """Eq. 15 for dense matrices D⁻¹A of several runs."""
     found = h
     for w, b in zip(weight.unbind(1), bias.unbind(1)):
@@ -143,7 +147,7 @@ def test_message_passing_and_its_gradients_are_those_of_the_formula(depth: int, 
     h = torch.randn(2, 20, width, requires_grad=True)
     weight, bias = torch.randn(2, depth, 2 * width, requires_grad=True), torch.randn(2, depth)
     bias.requires_grad_()
-    expected, grad = layers(mean, h, weight, bias), torch.randn(2, 20, width)
+    expected, grad = passed_on(mean, h, weight, bias), torch.randn(2, 20, width)
     given = [part.detach().to(DEVICE) for part in (h, weight, bias)]
     out, means, alphas = passes.mix(*csr, *given, keep=True)
     torch.testing.assert_close(out.cpu(), expected.detach(), rtol=1e-4, atol=1e-5)
@@ -153,7 +157,6 @@ def test_message_passing_and_its_gradients_are_those_of_the_formula(depth: int, 
         torch.testing.assert_close(one.cpu(), other, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.skipif(not GPU, reason="there is no GPU")
 def test_hdp_with_kernels_is_hdp_without_alone_and_among_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     from heterophily.hdp import propagation
     from heterophily.hdp.partition import EdgeSet, partition
@@ -161,12 +164,12 @@ def test_hdp_with_kernels_is_hdp_without_alone_and_among_runs(monkeypatch: pytes
     from heterophily.sparse import SparseMatrix
 
     a = (torch.rand(30, 30) < 0.2).float()
-    edges = EdgeSet.from_adjacency(SparseMatrix.from_torch((a + a.T + torch.eye(30)).clamp(max=1).cuda()))
-    smp = SemanticMessagePassing(16, 3).cuda()
-    z, h = torch.rand(4, 30, 3).softmax(-1).cuda(), torch.randn(4, 30, 16, device="cuda")
+    edges = EdgeSet.from_adjacency(SparseMatrix.from_torch((a + a.T + torch.eye(30)).clamp(max=1).to(DEVICE)))
+    smp = SemanticMessagePassing(16, 3).to(DEVICE)
+    z, h = torch.rand(4, 30, 3).softmax(-1).to(DEVICE), torch.randn(4, 30, 16, device=DEVICE)
 
     def one(z: torch.Tensor, h: torch.Tensor) -> torch.Tensor:
-        parts = partition(z, edges, torch.tensor(40, device="cuda"), (80, 600))
+        parts = partition(z, edges, torch.tensor(40, device=DEVICE), (80, 600))
         return smp(neighbor_distribution(parts, h), parts)
 
     def results(together: bool) -> list[torch.Tensor]:
@@ -174,8 +177,9 @@ def test_hdp_with_kernels_is_hdp_without_alone_and_among_runs(monkeypatch: pytes
         out = torch.vmap(one)(z, given) if together else torch.stack([one(*each) for each in zip(z, given)])
         return [out, *torch.autograd.grad((out * out).sum(), [given, *smp.parameters()])]
 
+    monkeypatch.setattr(propagation, "kernels", lambda _: passes)
     alone, among = results(False), results(True)
-    monkeypatch.setattr(propagation, "in_one_pass", lambda *_: False)
+    monkeypatch.setattr(propagation, "kernels", lambda _: None)
     for plain, *fused in zip(results(True), alone, among):
         for each in fused:
             torch.testing.assert_close(each, plain, rtol=1e-4, atol=1e-4)
@@ -186,7 +190,6 @@ def test_hdp_with_kernels_is_hdp_without_alone_and_among_runs(monkeypatch: pytes
 def test_attention_and_its_gradients_are_those_of_the_plain_layer(
     heads: int, width: int, p: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heterophily import layers
     from heterophily.sparse import Pattern
 
     a = (torch.rand(25, 25) < 0.2).fill_diagonal_(True)
