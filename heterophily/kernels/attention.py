@@ -25,19 +25,24 @@ def _leaky(raw, slope):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
+def _here(crow_at, crow_step, nodes, heads):  # type: ignore[no-untyped-def]
+    """Return the run and the head of a program, the place of its node among all, and where its edges are."""
+    row = tl.program_id(0).to(tl.int64)
+    run = (tl.program_id(1) // heads).to(tl.int64)
+    head = (tl.program_id(1) % heads).to(tl.int64)
+    edges_at = crow_at + run * crow_step + row
+    return run, head, (run * nodes + row) * heads + head, tl.load(edges_at), tl.load(edges_at + 1)
+
+
+@triton.jit
 def _attend_kernel(  # type: ignore[no-untyped-def]
     crow_at, col_at, z_at, to_at, of_at, word_at, cut_at, scale_at, out_at, top_at, total_at,
     nodes, entries, heads, width, crow_step, col_step, slope, drops: tl.constexpr,
     odd_0: tl.constexpr, odd_1: tl.constexpr, odd_2: tl.constexpr, columns: tl.constexpr, lanes: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0).to(tl.int64)
-    run = (tl.program_id(1) // heads).to(tl.int64)
-    head = (tl.program_id(1) % heads).to(tl.int64)
+    run, head, place, begin, end = _here(crow_at, crow_step, nodes, heads)
     column = tl.arange(0, columns)
     inside = column < width
-    begin = tl.load(crow_at + run * crow_step + row)
-    end = tl.load(crow_at + run * crow_step + row + 1)
-    place = (run * nodes + row) * heads + head
     own = tl.load(to_at + place)
     highest = tl.full([lanes], float("-inf"), tl.float32)
     for first in range(begin, end, lanes):
@@ -74,14 +79,9 @@ def _collecting_kernel(  # type: ignore[no-untyped-def]
     to_down_at, level_at, nodes, entries, heads, width, crow_step, col_step, slope, drops: tl.constexpr,
     odd_0: tl.constexpr, odd_1: tl.constexpr, odd_2: tl.constexpr, columns: tl.constexpr, lanes: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0).to(tl.int64)
-    run = (tl.program_id(1) // heads).to(tl.int64)
-    head = (tl.program_id(1) % heads).to(tl.int64)
+    run, head, place, begin, end = _here(crow_at, crow_step, nodes, heads)
     column = tl.arange(0, columns)
     inside = column < width
-    begin = tl.load(crow_at + run * crow_step + row)
-    end = tl.load(crow_at + run * crow_step + row + 1)
-    place = (run * nodes + row) * heads + head
     own = tl.load(to_at + place)
     top = tl.load(top_at + place)
     total = tl.maximum(tl.load(total_at + place), 1e-12)
@@ -113,14 +113,9 @@ def _giving_kernel(  # type: ignore[no-untyped-def]
     drops: tl.constexpr,
     odd_0: tl.constexpr, odd_1: tl.constexpr, odd_2: tl.constexpr, columns: tl.constexpr, lanes: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0).to(tl.int64)
-    run = (tl.program_id(1) // heads).to(tl.int64)
-    head = (tl.program_id(1) % heads).to(tl.int64)
+    run, head, place, begin, end = _here(crow_at, crow_step, nodes, heads)
     column = tl.arange(0, columns)
     inside = column < width
-    begin = tl.load(crow_at + run * crow_step + row)
-    end = tl.load(crow_at + run * crow_step + row + 1)
-    place = (run * nodes + row) * heads + head
     own = tl.load(of_at + place)
     z = tl.load(z_at + place * width + column, inside, 0.0)
     down = tl.zeros([lanes], tl.float32)

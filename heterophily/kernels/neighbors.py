@@ -19,6 +19,13 @@ MEAN, BACK, ADD = 0, 1, 2
 
 
 @triton.jit
+def _here(width, columns: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Return the node and the run of a program, and its columns."""
+    column = tl.arange(0, columns)
+    return tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64), column, column < width
+
+
+@triton.jit
 def _total(  # type: ignore[no-untyped-def]
     crow_at, col_at, inverse_at, h_at, run, row, column, inside, nodes, entries, width,
     scaled: tl.constexpr, columns: tl.constexpr, lanes: tl.constexpr,
@@ -46,10 +53,7 @@ def _sum_kernel(  # type: ignore[no-untyped-def]
     crow_at, col_at, inverse_at, h_at, out_at, nodes, entries, width,
     kind: tl.constexpr, columns: tl.constexpr, lanes: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0).to(tl.int64)
-    run = tl.program_id(1).to(tl.int64)
-    column = tl.arange(0, columns)
-    inside = column < width
+    row, run, column, inside = _here(width, columns)
     total, inverse = _total(
         crow_at, col_at, inverse_at, h_at, run, row, column, inside, nodes, entries, width, kind == 1,
         columns, lanes,
@@ -67,10 +71,7 @@ def _mix_kernel(  # type: ignore[no-untyped-def]
     crow_at, col_at, inverse_at, h_at, first_at, weight_at, bias_at, out_at, mean_at, alpha_at,
     nodes, entries, width, layers, kept: tl.constexpr, columns: tl.constexpr, lanes: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0).to(tl.int64)
-    run = tl.program_id(1).to(tl.int64)
-    column = tl.arange(0, columns)
-    inside = column < width
+    row, run, column, inside = _here(width, columns)
     total, inverse = _total(
         crow_at, col_at, inverse_at, h_at, run, row, column, inside, nodes, entries, width, False,
         columns, lanes,
@@ -94,10 +95,7 @@ def _unmix_kernel(  # type: ignore[no-untyped-def]
     crow_at, col_at, inverse_at, grad_at, first_at, weight_at, mean_at, alpha_at, down_at, share_at, rate_at,
     nodes, entries, width, layers, last: tl.constexpr, columns: tl.constexpr, lanes: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0).to(tl.int64)
-    run = tl.program_id(1).to(tl.int64)
-    column = tl.arange(0, columns)
-    inside = column < width
+    row, run, column, inside = _here(width, columns)
     at = (run * nodes + row) * width + column
     if last:  # the gradient comes from outside
         grad = tl.load(grad_at + at, inside, 0.0)
