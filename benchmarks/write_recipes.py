@@ -20,6 +20,7 @@ from heterophily import MODELS
 from heterophily.files import write_file
 from heterophily.graph.datasets import DATASETS
 from heterophily.recipes import HERE, recipes
+from heterophily.show.tables import METRICS
 
 TUNED = Path(__file__).parent.parent / "results" / "tuning"
 HDP = """\
@@ -53,7 +54,7 @@ def note(row: Mapping[str, Any]) -> str:
     effort = f", best of {row['trials']} settings" if "trials" in row else ""
     if "initial" in row:
         effort += f" after {row['initial']['trials']} of the initial assignment"
-    metric = {"roc_auc": "ROC AUC"}.get(DATASETS[row["dataset"]].metric, "accuracy")
+    metric = METRICS[DATASETS[row["dataset"]].metric]
     return f"mean validation {metric} {100 * row['validation']:.2f} on {where}{effort}"
 
 

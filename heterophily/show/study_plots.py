@@ -31,6 +31,7 @@ from heterophily.show.style import (
     new_axes,
     styled,
 )
+from heterophily.show.tables import METRICS
 from heterophily.show.venn import three_circles
 from heterophily.studies import FITTED, Result, StudyError, Trial
 from heterophily.studies.ablation import Ablation
@@ -51,7 +52,6 @@ BY_MODEL = ("local", "calibration", "confusion")
 SPACES = {"h": "H", "h_hm": "H$^{hm}$", "h_ht": "H$^{ht}$"}
 FEW = 10
 """Test nodes from which on a bin is drawn; of fewer, luck speaks."""
-METRICS = {"accuracy": "accuracy", "roc_auc": "ROC AUC"}
 
 
 def result_of(kind: type[R], given: R | GraphClassifier) -> R:

@@ -112,8 +112,13 @@ def _rows(table: Table1) -> Iterator[tuple[str, list[Entry | None]]]:
 
 
 def _others(entry: Entry) -> set[str]:
-    """Return the readings that are shown: the paper's of HDP alone, as it leaves open what is scored."""
-    return set(entry.others) if "initial" in entry.others else set(entry.others) & {"averaged"}
+    """Return the readings that are shown: the paper's of HDP alone, as it leaves open what is scored.
+
+    A rule comes to the same from every seed.
+    """
+    if "initial" in entry.others:
+        return set(entry.others)
+    return set(entry.others) & {"averaged"} if MODELS[entry.model].learns else set()
 
 
 def piece(entry: Entry | None) -> Piece:

@@ -18,6 +18,7 @@ from heterophily.graph.datasets import Facts
 from heterophily.models import MODELS
 
 METRICS = {"accuracy": "accuracy", "roc_auc": "ROC AUC"}
+"""What a score is called."""
 
 
 def percent(fraction: float) -> str:

@@ -75,11 +75,13 @@ def test_the_mean_of_the_seeds_assignments_has_a_row_of_its_own_which_the_paper_
         {"split": 0, "seed": seed, "test": test, "validation": 0.5, "test_averaged": 0.7}
         for seed, test in enumerate((0.4, 0.6))
     ]
-    table = table1([cell("gcn", "texas", [], splits=rows, seeds=2)])
+    rule, gcn = (cell(name, "texas", [], splits=rows, seeds=2) for name in ("majority", "gcn"))
+    table = table1([gcn])
     read = table.entries[0].read("averaged")
     assert read is not None and read.mean == 0.7 and read.paper is None and table.entries[0].paper
     shown = grid(table)
     assert [name for name, _ in shown.rows] == ["GCN", "… averaged"]
+    assert [name for name, _ in grid(table1([rule])).rows] == ["Majority"]  # the same from every seed
     assert "the mean of the seeds' assignments" in shown.legend
 
 
