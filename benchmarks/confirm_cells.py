@@ -78,14 +78,7 @@ def both(settings: Sequence[Config], before: Sequence[Mapping[str, Any]], model:
 
 def halved(graph: Graph) -> list[Split]:
     """Return two splits for each: one half of its validation nodes chooses, the other is the test set."""
-    found = []
-    for i, split in enumerate(graph.splits):
-        nodes = split.validation.nonzero().flatten()
-        nodes = nodes[torch.randperm(len(nodes), generator=torch.Generator().manual_seed(i))]
-        for choosing, judging in ((nodes[::2], nodes[1::2]), (nodes[1::2], nodes[::2])):
-            masks = [torch.zeros_like(split.train).index_fill(0, half, True) for half in (choosing, judging)]
-            found.append(Split(split.train, *masks, name=split.name))
-    return found
+    return [half for i, split in enumerate(graph.splits) for half in split.halved(seed=i + 1)]
 
 
 def judged(

@@ -16,6 +16,7 @@ import signal
 import tempfile
 import time
 import warnings
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -25,8 +26,8 @@ import torch
 
 from heterophily import load, tune
 from heterophily.bench.protocol import versions
-from heterophily.bench.tuning import Tuning
-from heterophily.config import ConfigError
+from heterophily.bench.tuning import Tuning, parse_range
+from heterophily.config import ConfigError, Range
 from heterophily.files import write_file
 from heterophily.graph import Graph
 from heterophily.models import find_model
@@ -46,21 +47,21 @@ def short(found: Tuning) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def cell(graph: Graph, model: str, fixed: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
+def cell(
+    graph: Graph, model: str, fixed: dict[str, Any], ranges: dict[str, Range], args: argparse.Namespace
+) -> dict[str, Any]:
     """Tune one model on one graph."""
     begin = time.perf_counter()
-    try:
-        start = recipe(model, graph.name)
-    except ConfigError:
-        start = {}
     splits = range(len(graph.splits)) if args.splits is None else range(args.splits)
     fixed = ({"select": "score"} if hasattr(find_model(model).config(), "select") else {}) | fixed
     with ExitStack() as stack:
         folder = args.keep or stack.enter_context(tempfile.TemporaryDirectory())
         journal = f"{folder}/{graph.name}-{model}.journal"
+        start = first_proposal(model, graph.name, Path(f"{journal}.start"))
         search = partial(
             tune, graph, model, args.trials, storage=journal, start=start, config=fixed,
             splits=splits, batch=args.batch, seconds=args.seconds, seed=args.seed, device=args.device,
+            halves=args.halves, ranges=ranges,
         )  # fmt: skip
         try:
             found = search()
@@ -69,11 +70,24 @@ def cell(graph: Graph, model: str, fixed: dict[str, Any], args: argparse.Namespa
     first = found.trials.iloc[0]
     row = {
         "model": model, "dataset": graph.name, "splits": len(splits), "sampler": "tpe", "seed": args.seed,
-        "tf32": args.tf32, "validation": found.validation,
+        "tf32": args.tf32, "halves": args.halves, "validation": found.validation,
         "validation_at_start": float(first["validation"]), "config": found.config.changes(),
         "seconds": time.perf_counter() - begin, **short(found),
     }  # fmt: skip
     return row if found.initial is None else row | {"initial": short(found.initial)}
+
+
+def first_proposal(model: str, dataset: str, kept: Path) -> dict[str, Any]:
+    """Return the recipe that a study began with, or begins with now: recipes may change while it is kept."""
+    if kept.exists():
+        found: dict[str, Any] = json.loads(kept.read_text())
+        return found
+    try:
+        start = recipe(model, dataset)
+    except ConfigError:
+        start = {}
+    write_file(kept, json.dumps(start) + "\n")
+    return start
 
 
 def main() -> None:
@@ -85,10 +99,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, help="of each study; HDP has two")
     parser.add_argument("--limit", type=int, default=0, help="seconds for all; trials finished by then count")
     parser.add_argument("--set", nargs="*", default=[], help="MODEL.FIELD=VALUE that is not searched")
+    parser.add_argument("--space", nargs="*", default=[], help="MODEL.FIELD=A,B or LOW:HIGH to search")
     parser.add_argument("--splits", type=int, help="judge on the first splits only")
     parser.add_argument("--batch", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--halves", action="store_true", help="judge by validation nodes that chose no epoch")
     parser.add_argument("--tf32", action="store_true", help="round the factors of dense products on a GPU")
     parser.add_argument("--keep", help="folder of the studies' journals; one that is there goes on")
     parser.add_argument("--data")
@@ -107,9 +123,10 @@ def main() -> None:
                 continue
             if args.limit and time.perf_counter() - start > args.limit:
                 break
-            specs = [spec.removeprefix(f"{model}.") for spec in args.set if spec.startswith(f"{model}.")]
+            kind, wide = find_model(model).config, of_model(model, args.space)
+            ranges = {name: parse_range(kind, name, text) for name, text in wide.items()}
             try:
-                row = cell(graph, model, dict(spec.split("=", 1) for spec in specs), args)
+                row = cell(graph, model, of_model(model, args.set), ranges, args)
             except Exception as error:  # one cell that fails must not cost the others
                 print(f"{dataset:10s} {model:10s} {type(error).__name__}: {error}"[:300], flush=True)
                 continue
@@ -120,6 +137,12 @@ def main() -> None:
             print(f"{dataset:10s} {model:10s} {text} {effort} {row['config']}", flush=True)
             write_file(out, json.dumps(done) + "\n")
     print(f"{len(done)} cells, {time.perf_counter() - start:.0f} s")
+
+
+def of_model(model: str, specs: Sequence[str]) -> dict[str, str]:
+    """Return what is said of one model, by field."""
+    own = [spec.removeprefix(f"{model}.") for spec in specs if spec.startswith(f"{model}.")]
+    return dict(spec.split("=", 1) for spec in own)
 
 
 def late(number: int, frame: object) -> None:

@@ -3,7 +3,8 @@
     python benchmarks/write_recipes.py [FILE ...]
 
 A cell of FILE takes its place in results/tuning/MODEL.json if its validation score is higher than that of the
-one there, or if it was confirmed (`confirm_cells.py`) and the one there was not. HDP's recipes are all
+one there, which it keeps as its `before`. One that was judged by nodes that chose no epoch (`--halves`) goes
+before one that was not, and one that was confirmed (`confirm_cells.py`) before both. HDP's recipes are all
 written anew; a baseline's keep the tables of datasets that were not tuned, which hold what its authors
 published.
 """
@@ -49,11 +50,15 @@ def table(dataset: str, note: str, settings: Mapping[str, Any]) -> str:
 def note(row: Mapping[str, Any]) -> str:
     """Say how a setting was found."""
     where = "ten splits" if row["splits"] == 10 else f"{row['splits']} splits"
+    if row.get("halves"):
+        where += " of nodes that had no say in the epoch that is kept"
     if "confirmed" in row:
         where += f" and {len(row['seeds'])} seeds, of nodes that had no say in the epoch that is kept"
     effort = f", best of {row['trials']} settings" if "trials" in row else ""
     if "initial" in row:
         effort += f" after {row['initial']['trials']} of the initial assignment"
+    if "before" in row:
+        effort += f", {proposals(row['before'])} in a search before"
     metric = METRICS[DATASETS[row["dataset"]].metric]
     return f"mean validation {metric} {100 * row['validation']:.2f} on {where}{effort}"
 
@@ -90,9 +95,22 @@ def baseline(model: str, rows: list[dict[str, Any]]) -> str:
     return opening + said + "\n" + "\n".join(tables)
 
 
-def standing(row: Mapping[str, Any]) -> tuple[bool, float]:
-    """Order cells: what was confirmed from fresh seeds goes before what was only searched."""
-    return "confirmed" in row, row["validation"]
+def standing(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
+    """Order cells: confirmed from fresh seeds, judged by nodes that chose no epoch, the others."""
+    return "confirmed" in row, row.get("halves", False), row["validation"]
+
+
+def after(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
+    """Return a cell with the search before it, unless that is only its own beginning."""
+    if before and standing(before)[:2] == standing(row)[:2]:
+        before = before.get("before")
+    return row | ({"before": before} if before else {})
+
+
+def proposals(row: Mapping[str, Any]) -> int:
+    """Count the settings that were tried for a cell, of both stages, in all searches."""
+    own = row.get("trials", 0) + row.get("initial", {}).get("trials", 0)
+    return own + (proposals(row["before"]) if "before" in row else 0)
 
 
 def take_in(file: str) -> None:
@@ -102,7 +120,7 @@ def take_in(file: str) -> None:
         rows = json.loads(place.read_text()) if place.exists() else []
         before = next((other for other in rows if other["dataset"] == row["dataset"]), None)
         if before is None or standing(before) < standing(row):
-            rows = [other for other in rows if other is not before] + [row]
+            rows = [other for other in rows if other is not before] + [after(before, row)]
             write_file(place, "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 

@@ -6,7 +6,6 @@ twice its patience, and no proposal to be dropped.
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -65,6 +64,7 @@ def forecast(
     batch: int | None = None,
     seed: int = 0,
     prune: bool = True,
+    halves: bool = False,
     device: str | torch.device = "cpu",
 ) -> Forecast:
     """Say what a study of so many trials will take; of two, where the model has another tuned before it.
@@ -73,7 +73,8 @@ def forecast(
     """
     found, device = find_model(model), torch.device(device)
     *before, trials = left
-    task = task_of(graph, found, sampler, ranges, config or {}, start, splits, batch, seed, prune, device)
+    given = config or {}
+    task = task_of(graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, device)
     if sampler == "grid":
         trials = min(trials, grid_size(task.space))
     mine = _measured(task, found, graph, trials, device)
@@ -82,7 +83,7 @@ def forecast(
     first = {name: r for name, r in (ranges or {}).items() if name in find_model(found.first).fields}
     return mine + forecast(
         graph, found.first, before, sampler=sampler, ranges=first, config=config, start=start, splits=splits,
-        batch=batch, seed=seed, prune=prune, device=device,
+        batch=batch, seed=seed, prune=prune, halves=halves, device=device,
     )  # fmt: skip
 
 
@@ -90,23 +91,31 @@ def _measured(task: Task, model: Model, graph: Graph, trials: int, device: torch
     """Train the first proposals, those alike together, on as many splits as the study would at once."""
     study = Study(task, graph, InMemoryStorage(), "forecast", device)
     first = task.splits[:SCREEN] if task.prune else task.splits
+    split = [part for i in first for part in study.parts[i]]
     proposed = study.take(min(max(trials, 1), task.batch))
     configs = [task.config.replace(**trial.params) for trial in proposed]
     before = _reset_memory(device)
     paces = []
     for k in range(0, len(configs), task.alike):
-        some = [Run(task.model, _brief(c), i, task.seed) for c in configs[k : k + task.alike] for i in first]
+        some = [
+            Run(task.model, _brief(c), part, task.seed) for c in configs[k : k + task.alike] for part in split
+        ]
         paces.append(Pace(stages=2 if model.first else 1))
         with suppress(Enough):
             train_runs(study.graph, some, device, watch=paces[-1])
     most = max(len(first), len(task.splits) - len(first)) / len(first)
     memory = before + round((_memory(device) - before) * (most if device.type == "cuda" else 1))
     epochs = mean(_epochs(config, model) for config in configs)
-    count = trials * len(task.splits)
+    each = 2 if task.halves else 1
+    count = trials * len(task.splits) * each
     seconds = count * epochs * mean(pace.seconds(last=True) for pace in paces)
-    if model.first:  # its first stage is trained once for all proposals of a batch
-        rounds = math.ceil(trials / task.batch) * len(task.splits)
-        seconds += rounds * _epochs(task.config, find_model(model.first)) * paces[0].seconds(last=False)
+    if model.first:  # its first stage is trained once for all proposals
+        seconds += (
+            len(task.splits)
+            * each
+            * _epochs(task.config, find_model(model.first))
+            * paces[0].seconds(last=False)
+        )
     return Forecast(count, epochs, seconds, memory, device.type)
 
 

@@ -39,11 +39,12 @@ from heterophily.bench.storage import (
     shut,
 )
 from heterophily.config import Choice, Config, ConfigError, Integer, Range, Uniform, space, types
-from heterophily.graph import Graph, GraphError
+from heterophily.graph import Graph, GraphError, Split
 from heterophily.models import Model, find_model
 from heterophily.stage import Trained
 from heterophily.training.engine import Watch
 from heterophily.training.runs import Run, train_runs
+from heterophily.training.seal import open_score
 
 VALUES = {"epoch", "patience", "epoch_init", "patience_init", "select", "known_loops", "by_loss", "tpc_sum"}
 """Fields that are no real numbers and yet may differ within a batch of the engine."""
@@ -70,6 +71,8 @@ class Task:
     splits: tuple[int, ...] = ()
     seed: int = 0
     prune: bool = True
+    halves: bool = False
+    """Whether half of the validation nodes keep an epoch and the others judge it, both ways round."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it fit for JSON; equal texts are equal tasks."""
@@ -77,6 +80,7 @@ class Task:
         rest = {name: getattr(self, name) for name in ("model", "dataset", "sampler", "batch", "seed")}
         settings = self.config.to_dict().items()
         fixed = {n: v for n, v in settings if n not in self.space and (v or n not in LATER)}
+        rest |= {"halves": True} if self.halves else {}  # studies from before the choice go on
         return rest | {"space": ranges, "fixed": fixed, "splits": list(self.splits), "prune": self.prune}
 
     @property
@@ -136,6 +140,7 @@ def tune(
     seconds: float | None = None,
     seed: int = 0,
     prune: bool = True,
+    halves: bool = False,
     device: str | torch.device = "cpu",
     watch: Watch | None = None,
     tell: Callable[[str, Count], None] | None = None,
@@ -147,7 +152,8 @@ def tune(
     before, with as many trials, and takes its settings over; once its own study has begun, they are settled.
     ``ranges`` replaces or adds search ranges, ``config`` sets what is not searched. ``start`` is proposed
     first, instead of the defaults, and holds for what is neither searched nor set. ``seconds`` ends each
-    study after the batch in which they run out.
+    study after the batch in which they run out. ``halves`` judges by validation nodes that had no say in
+    which epoch is kept, at the price of two runs a split: one half keeps, the other judges, and vice versa.
     """
     found, title = find_model(model), study or f"{graph.name}-{find_model(model).name}"
     initial, given = None, dict(config or {})
@@ -157,12 +163,12 @@ def tune(
         initial = tune(
             graph, before.name, trials, storage=storage, study=study and f"{study}-initial", sampler=sampler,
             ranges={n: r for n, r in (ranges or {}).items() if n in before.fields}, config=given, start=start,
-            splits=splits, batch=batch, seconds=seconds, seed=seed, prune=prune, device=device, watch=watch,
-            tell=tell, stop=(lambda: True) if begun else stop,
+            splits=splits, batch=batch, seconds=seconds, seed=seed, prune=prune, halves=halves,
+            device=device, watch=watch, tell=tell, stop=(lambda: True) if begun else stop,
         )  # fmt: skip
         settled = initial.config.to_dict()
         given |= {name: settled[name] for name in before.fields}
-    task = task_of(graph, found, sampler, ranges, given, start, splits, batch, seed, prune, device)
+    task = task_of(graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, device)
     opened = open_storage(storage)
     try:
         work = Study(task, graph, opened, title, device, watch)
@@ -183,6 +189,7 @@ def task_of(
     batch: int | None,
     seed: int,
     prune: bool,
+    halves: bool,
     device: str | torch.device,
 ) -> Task:
     """Return the task of a study: what is searched, where, from which settings, how many at a time."""
@@ -202,7 +209,7 @@ def task_of(
     for position in positions:
         graph.split(position)  # says which there are
     batch = batch or (64 if torch.device(device).type == "cuda" else 16 if len(positions) > 1 else 32)
-    return Task(model.name, graph.name, searched, config, sampler, batch, positions, seed, prune)
+    return Task(model.name, graph.name, searched, config, sampler, batch, positions, seed, prune, halves)
 
 
 def own_fields(model: Model) -> list[str]:
@@ -253,6 +260,7 @@ class Study:
         self.task, self.device, self.watch = task, torch.device(device), watch
         self.points = Points(task) if task.sampler == "grid" else None
         self.graph = blind(graph, task.splits).to(self.device)
+        self.parts = {i: parts(self.graph.splits[i], task.halves) for i in task.splits}
         self.known: dict[Any, Trained] = {}
         self.storage = storage
         with reached(storage):
@@ -269,7 +277,7 @@ class Study:
             self.study.set_user_attr("task", task)
         said = self.study.user_attrs["task"]
         if said != task:
-            other = [key for key, value in task.items() if said.get(key) != value]
+            other = [key for key in said | task if said.get(key) != task.get(key)]
             raise ConfigError(
                 f"the storage has a study {name!r} with another {' and '.join(other)}; "
                 "go on with the same, or name another study"
@@ -411,15 +419,33 @@ class Study:
         """Train all trials on some splits together; return what is kept of each, by its number."""
         task, known = self.task, self.before()
         configs = [task.config.replace(**trial.params) for trial in trials]
-        runs = [Run(task.model, config, i, task.seed) for config in configs for i in splits]
+        split = [part for i in splits for part in self.parts[i]]
+        runs = [Run(task.model, config, part, task.seed) for config in configs for part in split]
         outcomes = iter(train_runs(self.graph, runs, self.device, watch=self.watch, known=known))
-        return {trial.number: _kept([next(outcomes).trained for _ in splits]) for trial in trials}
+        return {t.number: self.kept([(next(outcomes).trained, part) for part in split]) for t in trials}
+
+    def kept(self, runs: Sequence[tuple[Trained, Split]]) -> dict[str, Any]:
+        """Return what is kept of the runs of a trial, split by split; what diverged scores worst."""
+        found: dict[str, list[Any]] = {"validation": [], "loss": [], "epochs": [], "diverged": []}
+        for k in range(0, len(runs), each := 2 if self.task.halves else 1):
+            some = runs[k : k + each]
+            sound = all(math.isfinite(t.validation) and math.isfinite(t.validation_loss) for t, _ in some)
+            found["validation"].append(mean(self.score(t, part) for t, part in some) if sound else 0.0)
+            found["loss"].append(mean(float(t.validation_loss) for t, _ in some) if sound else 1e9)
+            found["epochs"].append(sum(t.epochs for t, _ in some))
+            broke = next((t.diverged for t, _ in some if t.diverged), None)
+            found["diverged"].append(broke and broke._asdict())
+        return found | {"seconds": sum(t.seconds for t, _ in runs)}
+
+    def score(self, trained: Trained, part: Split) -> float:
+        """Judge a run: by its own validation nodes, or by the half of them that it has not seen."""
+        return open_score(self.graph, part, trained.logits) if self.task.halves else float(trained.validation)
 
     def before(self) -> dict[Any, Trained] | None:
         """Return what the model that was tuned before comes to: its settings are settled, so once for all."""
         task, first = self.task, find_model(self.task.model).first
         if first and not self.known:
-            runs = [Run(first, task.config, i, task.seed) for i in task.splits]
+            runs = [Run(first, task.config, part, task.seed) for i in task.splits for part in self.parts[i]]
             train_runs(self.graph, runs, self.device, watch=self.watch, known=self.known)
         return self.known if first else None
 
@@ -524,6 +550,11 @@ def blind(graph: Graph, splits: Sequence[int]) -> Graph:
     return graph.with_labels(torch.where(seen, graph.y, -1))
 
 
+def parts(split: Split, halves: bool) -> Sequence[Split]:
+    """Return what a proposal is trained on for one split: the split, or it with either half to validate."""
+    return split.halved() if halves else (split,)
+
+
 def luck(behind: Any) -> float:
     """Return how probable it is by luck to be as far behind (n,), or farther: Wilcoxon's signed ranks.
 
@@ -533,18 +564,6 @@ def luck(behind: Any) -> float:
     ranks = rankdata(abs(behind))
     signs = np.array(list(itertools.product((0, 1), repeat=len(behind))))
     return float(np.mean(signs @ ranks <= ranks[behind > 0].sum() + 1e-9))
-
-
-def _kept(trained: Sequence[Trained]) -> dict[str, Any]:
-    """Return what is kept of the runs of a trial; one that diverged has the worst score there is."""
-    sound = [math.isfinite(t.validation) and math.isfinite(t.validation_loss) for t in trained]
-    return {
-        "validation": [float(t.validation) if fine else 0.0 for t, fine in zip(trained, sound)],
-        "loss": [float(t.validation_loss) if fine else 1e9 for t, fine in zip(trained, sound)],
-        "epochs": [t.epochs for t in trained],
-        "diverged": [t.diverged and t.diverged._asdict() for t in trained],
-        "seconds": sum(t.seconds for t in trained),
-    }
 
 
 def _results(trial: FrozenTrial) -> str:

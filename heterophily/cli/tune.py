@@ -94,6 +94,13 @@ def tune(
     no_prune: Annotated[
         bool, typer.Option("--no-prune", help="Train every proposal on all splits; drop none early.")
     ] = False,
+    halves: Annotated[
+        bool,
+        typer.Option(
+            "--halves",
+            help="Judge by validation nodes that had no say in the epoch that is kept: two runs a split.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what it would take; begin no study.")
     ] = False,
@@ -165,7 +172,8 @@ def tune(
     left = [0 if settled and key != title else max(trials - (count or 0), 0) for key, count in done.items()]
     shared: dict[str, Any] = {
         "sampler": sampler, "ranges": ranges, "config": given, "start": first, "splits": positions,
-        "batch": batch, "seed": seed, "prune": not no_prune, "device": where,
+        "batch": batch, "seed": seed, "prune": not no_prune, "halves": halves,
+        "device": where,
     }  # fmt: skip
     if any(left):
         with waiting(console, "measuring a few epochs for a forecast"):

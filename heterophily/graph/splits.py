@@ -76,6 +76,19 @@ class Split:
         """The same split of a graph that has grown: its new nodes are in none of the parts."""
         return self.map(lambda mask: torch.nn.functional.pad(mask, (0, num_nodes - len(mask))))
 
+    def halved(self, seed: int = 0) -> tuple[Self, Self]:
+        """Two splits without the test nodes: one half of validation validates, the other is to judge it."""
+        nodes = self.validation.nonzero().flatten()
+        if len(nodes) < 2:
+            raise GraphError(
+                f"split {self.name!r} has fewer than two validation nodes, so no two halves of them"
+            )
+        nodes = nodes[
+            torch.randperm(len(nodes), generator=torch.Generator().manual_seed(seed)).to(nodes.device)
+        ]
+        one, other = (torch.zeros_like(self.train).index_fill_(0, nodes[k::2], True) for k in (0, 1))
+        return type(self)(self.train, one, other, self.name), type(self)(self.train, other, one, self.name)
+
     def __repr__(self) -> str:
         return (
             f"Split({self.name!r}: {', '.join(f'{int(mask.sum()):,} {part}' for part, mask in self.parts())})"

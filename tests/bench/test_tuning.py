@@ -20,7 +20,7 @@ from heterophily.bench import tuning
 from heterophily.bench.storage import open_storage, open_study
 from heterophily.bench.tuning import Count, Tuning, blind, luck, parse_range, tune
 from heterophily.config import Choice, ConfigError, Integer, Uniform
-from heterophily.graph import Graph, GraphError
+from heterophily.graph import Graph, GraphError, Split
 from heterophily.graph.synthetic import synthetic
 from heterophily.hdp import HDPConfig
 from heterophily.models import find_model
@@ -128,6 +128,11 @@ def rate(run: Run) -> float:
     return found
 
 
+def position(run: Run) -> int:
+    assert isinstance(run.split, Split)
+    return int(run.split.name)
+
+
 def search(storage: Path, trials: int = 24, graph: Graph | None = None, **more: Any) -> Tuning:
     """Tune the learning rate of a perceptron alone."""
     fixed = SMALL | {"weight_decay": 0.0, "dropout": 0.0, "feature_norm": "none"}
@@ -138,7 +143,7 @@ def search(storage: Path, trials: int = 24, graph: Graph | None = None, **more: 
 def test_the_best_has_the_highest_mean_validation_score_and_of_equals_the_lowest_loss(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "train_runs", engine(lambda run: (0.5 + 0.1 * run.split, rate(run))))  # type: ignore[operator]
+    monkeypatch.setattr(tuning, "train_runs", engine(lambda run: (0.5 + 0.1 * position(run), rate(run))))
     found = search(tmp_path / "a.journal", prune=False)
     assert found.validation == pytest.approx(0.75)
     assert found.config.to_dict()["learning_rate"] == found.trials["learning_rate"].min()
@@ -172,7 +177,7 @@ def test_what_is_clearly_worse_on_the_first_splits_is_spared_the_others(
 
 def test_what_may_be_bad_luck_is_not_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind on three of the four first splits by as much as it is ahead on the other."""
-    judge = engine(lambda run: (0.5 + (0.1 if run.split else -0.1) * (rate(run) < 0.5), 1.0))
+    judge = engine(lambda run: (0.5 + (0.1 if position(run) else -0.1) * (rate(run) < 0.5), 1.0))
     monkeypatch.setattr(tuning, "train_runs", judge)
     found = search(tmp_path / "a.journal", sampler="random")
     assert found.trials["validation"].nunique() == 2 and set(found.trials["state"]) == {"complete"}
@@ -444,3 +449,36 @@ def test_a_range_is_read_as_the_field_it_belongs_to(name: str, text: str, found:
 def test_a_range_that_makes_no_sense_is_refused(name: str, text: str, sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         parse_range(HDPConfig, name, text)
+
+
+def test_by_halves_a_setting_is_judged_by_validation_nodes_that_had_no_say_in_its_epoch(
+    tmp_path: Path,
+) -> None:
+    graph = tiny_graph()
+    given: dict[str, Any] = {"splits": [0, 1], "batch": 4, "config": HDP, "halves": True}
+    found = tune(graph, "hdp", 4, storage=tmp_path / "a.journal", **given)
+    assert found.task.halves and found.initial is not None and found.initial.task.halves
+    for trial in found.trials.itertuples():
+        config = found.config.replace(**{name: getattr(trial, name) for name in found.task.space})
+        halves = [half for i in (0, 1) for half in graph.splits[i].halved()]
+        runs = train_runs(graph, [Run("hdp", config, half, 0) for half in halves])
+        judged = [
+            (one.trained.logits.argmax(1) == graph.y)[half.test].float().mean()
+            for one, half in zip(runs, halves)
+        ]
+        assert trial.validation == pytest.approx(float(sum(judged)) / 4)
+    with pytest.raises(ConfigError, match="another halves"):
+        tune(graph, "hdp", 4, storage=tmp_path / "a.journal", **given | {"halves": False})
+
+
+def test_the_two_halves_are_the_validation_nodes_and_no_test_node_is_left() -> None:
+    split = tiny_graph().splits[0]
+    one, other = split.halved()
+    assert torch.equal(one.validation | one.test, split.validation) and not (one.test & split.test).any()
+    assert torch.equal(one.validation, other.test) and torch.equal(one.test, other.validation)
+    assert abs(int(one.validation.sum()) - int(one.test.sum())) <= 1
+    assert torch.equal(one.train, split.train)
+    lone = torch.arange(len(split.train)) == split.validation.nonzero()[0]
+    lonely = replace(split, validation=lone)
+    with pytest.raises(GraphError, match="fewer than two validation nodes"):
+        lonely.halved()

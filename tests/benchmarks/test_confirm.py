@@ -71,5 +71,17 @@ def test_of_hdp_the_initial_assignment_is_judged_first_and_taken_over_by_rule(
 
 def test_what_is_confirmed_goes_before_what_is_only_higher() -> None:
     standing = runpy.run_path(str(HERE / "write_recipes.py"))["standing"]
+    assert standing({"validation": 0.9, "confirmed": []}) > standing({"validation": 0.95, "halves": True})
+    assert standing({"validation": 0.9, "halves": True}) > standing({"validation": 0.99})
     assert standing({"validation": 0.9, "confirmed": []}) > standing({"validation": 0.99})
     assert standing({"validation": 0.9}) < standing({"validation": 0.91})
+
+
+def test_a_cell_keeps_the_search_before_it_and_counts_its_settings() -> None:
+    write = runpy.run_path(str(HERE / "write_recipes.py"))
+    first = {"validation": 0.9, "trials": 80, "initial": {"trials": 120}}
+    more = write["after"](first, {"validation": 0.91, "trials": 100, "initial": {"trials": 120}})
+    assert write["proposals"](more) == 220  # the same study, gone on
+    halves = write["after"](more, {"validation": 0.8, "trials": 30, "halves": True})
+    assert write["proposals"](halves) == 250 and halves["before"] == more
+    assert write["after"](halves, halves | {"trials": 60})["before"] == more
