@@ -71,8 +71,8 @@ def both(settings: Sequence[Config], before: Sequence[Mapping[str, Any]], model:
         return found
     first = MODELS[MODELS[model].first]
     best = [max(before[rule::2], key=lambda one: fmean(one["judged"]))["config"] for rule in (0, 1)]
-    settled = [first.config.parse(config).to_dict() for config in best]
-    taken = [{name: config[name] for name in first.fields} for config in settled]
+    settled = [first.config.parse(config) for config in best]
+    taken = [{n: getattr(c, n) for n in first.fields if n not in first.unread(c)} for c in settled]
     return [setting.replace(**taken[i % 2]) for i, setting in enumerate(found)]
 
 

@@ -3,7 +3,8 @@
     python benchmarks/tune_cells.py hdp --datasets texas cora --trials 200 --seconds 60 --data DIR --out FILE
     python benchmarks/tune_cells.py gat ugcn --datasets texas --seconds 20 --set wrgat.depth=2 --out FILE
 
-Every study starts from the packaged recipe and keeps epochs by validation accuracy. FILE is added to cell by
+Every study starts from the packaged recipe and keeps epochs by validation accuracy, unless --space says that
+the rule is searched, too. FILE is added to cell by
 cell, so that a run that was stopped goes on; `write_recipes.py` turns it into recipes. Test labels stay
 closed.
 """
@@ -53,7 +54,8 @@ def cell(
     """Tune one model on one graph."""
     begin = time.perf_counter()
     splits = range(len(graph.splits)) if args.splits is None else range(args.splits)
-    fixed = ({"select": "score"} if hasattr(find_model(model).config(), "select") else {}) | fixed
+    if hasattr(find_model(model).config(), "select") and "select" not in ranges:
+        fixed = {"select": "score"} | fixed
     with ExitStack() as stack:
         folder = args.keep or stack.enter_context(tempfile.TemporaryDirectory())
         journal = f"{folder}/{graph.name}-{model}.journal"

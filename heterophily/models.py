@@ -31,7 +31,7 @@ from heterophily.baselines.ugcn import UGCNConfig, ugcn
 from heterophily.baselines.wrgat import WRGATConfig, wrgat
 from heterophily.config import Config, ConfigError, no_such
 from heterophily.hdp import HDPConfig, hdp
-from heterophily.hdp.algorithm import INITIAL_FIELDS, hdp_init
+from heterophily.hdp.algorithm import INITIAL_FIELDS, hdp_init, unread
 from heterophily.hdp.replay import frozen_numbers, replay, replay_init
 from heterophily.stage import Outcome, Procedure
 
@@ -62,6 +62,8 @@ class Model:
     """The settings it reads; none named are all."""
     first: str = ""
     """The model that is tuned before it, and whose settings it then takes over."""
+    unread: Callable[..., tuple[str, ...]] = lambda config: ()
+    """Names those of ``fields`` that change nothing under a config, and so are the next model's to choose."""
     rows: tuple[str, ...] = ()
     """Weights that have a row for every node of the graph."""
     numbers: Callable[..., dict[str, Tensor]] | None = None
@@ -203,7 +205,7 @@ MODELS: dict[str, Model] = {
             "hdp-init", "HDP-Init", hdp_init, HDPConfig,
             "Zheng et al., Heterophilous Distribution Propagation for Graph Neural Networks", 2024,
             "HDP's initial assignment alone: a perceptron of X, X^nb and X^str", "O(nnz(X) h + |E| K)",
-            "O((N + F) h)", fields=INITIAL_FIELDS, numbers=frozen_numbers, replay=replay_init,
+            "O((N + F) h)", fields=INITIAL_FIELDS, unread=unread, numbers=frozen_numbers, replay=replay_init,
         ),
         Model(
             "hdp", "HDP", hdp, HDPConfig,

@@ -12,7 +12,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any
@@ -149,7 +149,8 @@ def tune(
     """Search the settings of a model on the validation nodes of some splits, by default all.
 
     The study goes on where it stopped if the storage has it. A model with a first stage has that tuned
-    before, with as many trials, and takes its settings over; once its own study has begun, they are settled.
+    before, with as many trials, and takes over the settings that one reads (the initial assignment of HDP on
+    X alone reads none of the structural encoding's); once its own study has begun, they are settled.
     ``ranges`` replaces or adds search ranges, ``config`` sets what is not searched. ``start`` is proposed
     first, instead of the defaults, and holds for what is neither searched nor set. ``seconds`` ends each
     study after the batch in which they run out. ``halves`` judges by validation nodes that had no say in
@@ -157,6 +158,7 @@ def tune(
     """
     found, title = find_model(model), study or f"{graph.name}-{find_model(model).name}"
     initial, given = None, dict(config or {})
+    free: Collection[str] = ()
     if found.first:
         before = find_model(found.first)
         begun = finished(storage, title) is not None
@@ -167,8 +169,11 @@ def tune(
             device=device, watch=watch, tell=tell, stop=(lambda: True) if begun else stop,
         )  # fmt: skip
         settled = initial.config.to_dict()
-        given |= {name: settled[name] for name in before.fields}
-    task = task_of(graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, device)
+        free = before.unread(initial.config)
+        given |= {name: settled[name] for name in before.fields if name not in free}
+    task = task_of(
+        graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, device, free
+    )
     opened = open_storage(storage)
     try:
         work = Study(task, graph, opened, title, device, watch)
@@ -191,16 +196,20 @@ def task_of(
     prune: bool,
     halves: bool,
     device: str | torch.device,
+    free: Collection[str] = (),
 ) -> Task:
-    """Return the task of a study: what is searched, where, from which settings, how many at a time."""
-    first = find_model(model.first).fields if model.first else ()
+    """Return the task of a study: what is searched, where, from which settings, how many at a time.
+
+    ``free`` names settings of the model before that it leaves to this one.
+    """
+    first = [n for n in find_model(model.first).fields if n not in free] if model.first else []
     for name in ranges or ():
         if name not in types(model.config):
             model.config.parse({name: None})  # says which there are
-        if name not in (*own_fields(model), *first):
+        if name not in (*own_fields(model, free), *first):
             raise ConfigError(f"{model.title} does not read {name}, so there is nothing to search")
     own = {name: r for name, r in (ranges or {}).items() if name not in first}
-    searched = {n: r for n, r in (searched_fields(model) | own).items() if n not in given}
+    searched = {n: r for n, r in (searched_fields(model, free) | own).items() if n not in given}
     config = model.config.parse(dict(start or {}) | dict(given))
     searched = {name: widened(r, getattr(config, name)) if start else r for name, r in searched.items()}
     positions = tuple(range(len(graph.splits)) if splits is None else splits)
@@ -212,15 +221,15 @@ def task_of(
     return Task(model.name, graph.name, searched, config, sampler, batch, positions, seed, prune, halves)
 
 
-def own_fields(model: Model) -> list[str]:
-    """Return the settings that a model reads and that no model before it settles."""
+def own_fields(model: Model, free: Collection[str] = ()) -> list[str]:
+    """Return the settings that a model reads and that no model before it settles: its own, and the free."""
     before = find_model(model.first).fields if model.first else ()
-    return [name for name in model.fields or types(model.config) if name not in before]
+    return [name for name in model.fields or types(model.config) if name in free or name not in before]
 
 
-def searched_fields(model: Model) -> dict[str, Range]:
+def searched_fields(model: Model, free: Collection[str] = ()) -> dict[str, Range]:
     """Return the fields of a model that a study searches, with their ranges."""
-    own = own_fields(model)
+    own = own_fields(model, free)
     return {name: searched for name, searched in space(model.config).items() if name in own}
 
 

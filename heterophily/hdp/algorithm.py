@@ -39,6 +39,8 @@ INITIAL_FIELDS = (
     "patience_init", "dropout_init", "input_dropout_init", "by_loss",
 )  # fmt: skip
 """What the assignment initialization depends on."""
+STRUCTURAL_FIELDS = ("structural_dim", "structural_top", "hops", "structural_norm")
+"""What X^str depends on, beside the split and the seed."""
 
 
 def hdp(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Procedure:
@@ -234,7 +236,16 @@ def initial_logits(network: Network, state: State) -> Tensor:
 def initial_key(graph: Graph, split: Split, config: HDPConfig, seed: int) -> Hashable:
     """Name the initial assignment by all it depends on: runs that agree in these train it once."""
     nodes = digest(split.train), digest(split.validation)
-    return ("initial", id(graph.x), *nodes, seed, *(getattr(config, name) for name in INITIAL_FIELDS))
+    read = (getattr(config, name) for name in INITIAL_FIELDS if name not in unread(config))
+    return ("initial", id(graph.x), *nodes, seed, *read)
+
+
+def unread(config: HDPConfig) -> tuple[str, ...]:
+    """Name the settings that only the main training reads, as X^all leaves out what they shape."""
+    blocks = config.initial_features.split("+")
+    if "str" not in blocks:
+        return STRUCTURAL_FIELDS
+    return ("feature_norm",) if blocks == ["str"] else ()
 
 
 def initial_features(graph: Graph, split: Split, config: HDPConfig, seed: int) -> tuple[Features, ...]:

@@ -372,6 +372,21 @@ def test_hdp_has_its_initial_assignment_tuned_first_and_takes_it_over(tmp_path: 
     assert names == {"synthetic-hdp", "synthetic-hdp-init"}
 
 
+ENCODING = {"structural_dim", "hops", "structural_norm"}
+
+
+@pytest.mark.parametrize("features, free", [("x", ENCODING), ("str", {"feature_norm"}), ("x+str", set())])
+def test_what_the_initial_assignment_does_not_read_stays_to_be_searched_after_it(
+    tmp_path: Path, features: str, free: set[str]
+) -> None:
+    config, stages = HDP | {"initial_features": features}, []
+    found = tune(tiny_graph(), "hdp", 16, storage=tmp_path / "a.db", splits=[0], batch=8, config=config,
+                 watch=lambda progress: stages.append(progress.stage))  # fmt: skip
+    assert set(found.task.space) & (ENCODING | {"feature_norm"}) == free
+    assert all(found.trials[name].nunique() > 1 for name in free)
+    assert stages.index("HDP") == len(stages) - stages.count("HDP")  # no proposal trains the first stage anew
+
+
 def test_a_grid_ends_when_every_point_was_judged_once(tmp_path: Path) -> None:
     ranges = {"learning_rate": Choice(0.01, 0.02, 0.03), "weight_decay": Choice(0.0, 0.1, 0.2)}
     fixed = SMALL | {"dropout": 0.0, "feature_norm": "none"}
