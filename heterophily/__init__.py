@@ -9,9 +9,10 @@ from heterophily._version import __version__
 
 if TYPE_CHECKING:
     from heterophily import plot, studies
-    from heterophily.bench.compare import compare, read_scores
+    from heterophily.bench.compare import compare
     from heterophily.bench.diagnosis import diagnose
     from heterophily.bench.reproduce import reproduce
+    from heterophily.bench.scores import read_scores
     from heterophily.bench.tuning import tune
     from heterophily.config import ConfigError
     from heterophily.estimator import HDPClassifier, load_model, make_classifier
@@ -74,7 +75,7 @@ _HOMES = {
     "random_splits": "heterophily.graph",
     "read": "heterophily.reading",
     "read_later": "heterophily.reading",
-    "read_scores": "heterophily.bench.compare",
+    "read_scores": "heterophily.bench.scores",
     "register": "heterophily.plugins",
     "reproduce": "heterophily.bench.reproduce",
     "studies": "heterophily.studies",

@@ -54,7 +54,7 @@ API = {
         "Evaluation and tuning",
         "heterophily.bench.protocol.evaluate", "heterophily.bench.protocol.Evaluation",
         "heterophily.bench.tuning.tune", "heterophily.bench.tuning.Tuning",
-        "heterophily.bench.compare.compare", "heterophily.bench.compare.read_scores",
+        "heterophily.bench.compare.compare", "heterophily.bench.scores.read_scores",
         "heterophily.bench.compare.Comparison", "heterophily.bench.compare.Pair",
         "heterophily.bench.diagnosis.diagnose", "heterophily.bench.diagnosis.Diagnosis",
         "heterophily.bench.reproduce.reproduce", "heterophily.recipes.recipe",

@@ -170,7 +170,7 @@ def table(
     from heterophily.bench import reproduce as bench
     from heterophily.bench.cells import read_cells
     from heterophily.bench.compare import compare as compare_scores
-    from heterophily.bench.compare import scores_of
+    from heterophily.bench.scores import scores_of
     from heterophily.bench.table1 import table1
     from heterophily.config import no_such
     from heterophily.files import to_text, write_files
@@ -243,6 +243,7 @@ def compare(
     Bayesian version of the first tells how probable it is that two models are equal in practice.
     """
     from heterophily.bench import compare as bench
+    from heterophily.bench.scores import read_scores
     from heterophily.files import to_text
     from heterophily.show import significance
 
@@ -250,7 +251,7 @@ def compare(
     for text in files:
         name, sign, file = text.partition("=")
         named = bool(sign) and not Path(text).exists()
-        scores += bench.read_scores(file if named else text, name if named else None)
+        scores += read_scores(file if named else text, name if named else None)
     found = bench.compare(scores, against, rope / 100, alpha, ratio)
     if plot is not None:
         draw_ranks(found, plot)

@@ -11,8 +11,9 @@ import pytest
 
 from heterophily import compare, read_scores
 from heterophily.bench import statistics
-from heterophily.bench.compare import GEOM_GCN, CompareError, Scores
+from heterophily.bench.compare import GEOM_GCN
 from heterophily.bench.protocol import evaluate
+from heterophily.bench.scores import CompareError, Scores
 from tests.tiny import tiny_config, tiny_graph
 
 RNG = np.random.default_rng(0)

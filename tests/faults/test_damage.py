@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from heterophily.bench.cells import CellError, read_bundle, read_cell
-from heterophily.bench.compare import CompareError, read_scores
+from heterophily.bench.scores import CompareError, read_scores
 from heterophily.studies import StudyError, read
 from tests.faults.checks import content, damaged, left_beside, sums
 from tests.faults.ledger import Ledger, times

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from heterophily import folder as folders
 from heterophily.bench.cells import read_bundle, read_cell
-from heterophily.bench.compare import read_scores
 from heterophily.bench.opening import opening
 from heterophily.bench.results import save
+from heterophily.bench.scores import read_scores
 from heterophily.bench.storage import open_storage, open_study, reached
 from heterophily.files import sealed, to_text
 from heterophily.reading import Encoding, read

@@ -8,7 +8,8 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from heterophily.bench.compare import Comparison, Scores, compare
+from heterophily.bench.compare import Comparison, compare
+from heterophily.bench.scores import Scores
 from heterophily.show import significance
 from heterophily.show.ranks import KINDS, critical_difference_figure, figure_bytes
 from heterophily.show.significance import caveats, grid, pair_words, points, probability, ranks_words

@@ -19,7 +19,8 @@ from rich.table import Table
 
 from heterophily._version import __version__
 from heterophily.bench.cells import Cell
-from heterophily.bench.compare import CompareError, Comparison, compare, scores_of
+from heterophily.bench.compare import Comparison, compare
+from heterophily.bench.scores import CompareError, scores_of
 from heterophily.bench.table1 import Table1, by_split, table1
 from heterophily.models import MODELS
 from heterophily.show import significance
