@@ -44,9 +44,11 @@ def test_ten_wins_of_ten_have_the_least_p_that_wilcoxon_can_give() -> None:
     assert statistics.wilcoxon(np.arange(1, 11) / 100).p == pytest.approx(2 / 2**10)
 
 
-def test_wilcoxon_is_scipy_s_and_leaves_out_ties() -> None:
-    expected = stats.wilcoxon(DIFFERENCES)
-    assert statistics.wilcoxon(DIFFERENCES) == pytest.approx((expected.statistic, expected.pvalue))
+@pytest.mark.parametrize("tied", [[], [0.02, 0.02], [-0.02, 0.02, 0.02, -0.01]])
+def test_wilcoxon_is_scipy_s_and_leaves_out_ties(tied: list[float]) -> None:
+    expected = stats.wilcoxon([*DIFFERENCES, *tied])
+    found = statistics.wilcoxon([*DIFFERENCES, *tied])
+    assert found == pytest.approx((expected.statistic, expected.pvalue))
     assert statistics.wilcoxon([*DIFFERENCES, 0, 0.0]) == pytest.approx(statistics.wilcoxon(DIFFERENCES))
     assert statistics.wilcoxon([0.0, 0.1 + 0.2 - 0.3]) == (0.0, 1.0)
 
