@@ -14,6 +14,7 @@ import pandas as pd
 from heterophily.bench import statistics
 from heterophily.bench.scores import CompareError, Scores
 from heterophily.bench.statistics import Posterior, Ranks
+from heterophily.models import MODELS
 
 ALPHA, ROPE, SURE = 0.05, 0.01, 0.95
 """The level of a test, what difference counts as none (a point), and how probable is probable enough."""
@@ -40,6 +41,8 @@ class Pair:
     wilcoxon: float
     wilcoxon_p: float
     wilcoxon_holm: float
+    adjusted_over: int
+    """How many tests of the dataset the p-values are adjusted over."""
     posterior: Posterior
     alpha: float = ALPHA
 
@@ -68,8 +71,10 @@ class Comparison:
     ranks: Ranks | None
     blocks: str
     """What the models are ranked in: datasets or splits."""
-    left_out: tuple[str, ...]
-    """Models that lack a dataset and are not ranked."""
+    over: tuple[str, ...]
+    """Datasets that the models are ranked over."""
+    left_out: Mapping[str, tuple[str, ...]]
+    """Models that are not ranked, each with the datasets that it lacks."""
     means: Mapping[str, Mapping[str, float]]
     """Mean score by dataset and model."""
     against: str | None
@@ -89,8 +94,8 @@ class Comparison:
         return {
             "against": self.against, "alpha": self.alpha, "rope": self.rope, "ratio": dict(self.ratio),
             "ratio_assumed": list(self.assumed), "means": {k: dict(v) for k, v in self.means.items()},
-            "pairs": [pair.to_json() for pair in self.pairs], "ranks": ranks,
-            "not_ranked": list(self.left_out),
+            "pairs": [pair.to_json() for pair in self.pairs], "ranks": ranks, "ranked_over": list(self.over),
+            "not_ranked": {model: list(lacks) for model, lacks in self.left_out.items()},
         }  # fmt: skip
 
 
@@ -100,14 +105,17 @@ def compare(
     rope: float = ROPE,
     alpha: float = ALPHA,
     ratio: float | None = None,
+    family: Iterable[Scores] | None = None,
+    ranked: Sequence[str] | None = None,
 ) -> Comparison:
     """Compare models on each dataset that two or more of them have, split by split.
 
     ``scores`` are what ``read_scores`` reads, or fractions by model, on the same splits in the same order.
     With ``against`` each model is compared with that one, otherwise every two. p-values are adjusted by
-    Holm's method within a dataset. ``ratio`` is that of test to training nodes; without it the results say
-    it, or else it is taken as in the splits of the paper. Models are ranked over datasets where there are
-    several, otherwise over splits. Scores on different splits are refused.
+    Holm's method within a dataset: over all pairs, or over those of ``family``, to which any other pair is
+    added alone. ``ratio`` is that of test to training nodes; without it the results say it, or else it is
+    taken as in the splits of the paper. Models are ranked over the datasets ``ranked``, by default all;
+    over splits where there is one. Scores on different splits are refused.
     """
     if not 0 < alpha < 1:
         raise CompareError(f"alpha is {alpha}; it is a number between 0 and 1, such as 0.05")
@@ -116,87 +124,135 @@ def compare(
             Scores(model, "these splits", {str(i): float(score) for i, score in enumerate(each)})
             for model, each in scores.items()
         ]
-    by_dataset: dict[str, dict[str, Scores]] = {}
+    by_dataset = _by_dataset(scores)
+    kin = None if family is None else _by_dataset(family)
+    if against is not None:
+        against = _found(against, {name for models in by_dataset.values() for name in models})
+    pairs: list[Pair] = []
+    ratios: dict[str, float] = {}
+    assumed = []
+    for dataset, models in by_dataset.items():
+        relatives = models if kin is None else kin.get(dataset, {})
+        every = {**relatives, **models}
+        _same_splits(list(every.values()))
+        known_ratios = [one.ratio for one in every.values() if one.ratio is not None]
+        ratios[dataset] = ratio if ratio is not None else fmean(known_ratios) if known_ratios else GEOM_GCN
+        if ratio is None and not known_ratios:
+            assumed.append(dataset)
+        own, theirs = (
+            list(combinations(some, 2))
+            if against is None
+            else [(against, other) for other in some if other != against and against in models]
+            for some in (models, relatives)
+        )
+        pairs += _pairs(dataset, every, own, theirs, ratios[dataset], rope, alpha)
+    if not pairs:
+        there = ", ".join(f"{name} on {dataset}" for dataset, models in by_dataset.items() for name in models)
+        words = f"nothing to compare: two models with scores on one dataset are needed, and there is {there}"
+        if any(
+            one.source.lower().endswith(".csv") for models in by_dataset.values() for one in models.values()
+        ):
+            words += (
+                ". A CSV without a column 'dataset' has its file's name for it; give both that column, or "
+                "put the models into one file"
+            )
+        raise CompareError(words)
+    names, ranks, blocks, over, left_out = _ranked(by_dataset, ranked, alpha)
+    means = {
+        d: {name: fmean(one.by_split.values()) for name, one in models.items()}
+        for d, models in by_dataset.items()
+    }
+    return Comparison(
+        tuple(pairs),
+        names,
+        ranks,
+        blocks,
+        over,
+        left_out,
+        means,
+        against,
+        ratios,
+        tuple(assumed),
+        rope,
+        alpha,
+    )
+
+
+def _by_dataset(scores: Iterable[Scores]) -> dict[str, dict[str, Scores]]:
+    found: dict[str, dict[str, Scores]] = {}
     for one in scores:
-        models = by_dataset.setdefault(one.dataset, {})
+        models = found.setdefault(one.dataset, {})
         if one.model in models:
             raise CompareError(
                 f"{one.model} on {one.dataset} is there twice, from {models[one.model].source or 'one place'}"
                 f" and {one.source or 'another'}; give each its own name as NAME=FILE"
             )
         models[one.model] = one
-    if against is not None and not any(against in models for models in by_dataset.values()):
-        known = sorted({name for models in by_dataset.values() for name in models})
-        raise CompareError(
-            f"there are no scores of {against!r} to compare with; there are {', '.join(known)}"
-        )
-    pairs: list[Pair] = []
-    ratios: dict[str, float] = {}
-    assumed = []
-    for dataset, models in by_dataset.items():
-        _same_splits(list(models.values()))
-        known_ratios = [one.ratio for one in models.values() if one.ratio is not None]
-        ratios[dataset] = ratio if ratio is not None else fmean(known_ratios) if known_ratios else GEOM_GCN
-        if ratio is None and not known_ratios:
-            assumed.append(dataset)
-        couples = (
-            list(combinations(models, 2))
-            if against is None
-            else [(against, other) for other in models if other != against and against in models]
-        )
-        pairs += _pairs(dataset, models, couples, ratios[dataset], rope, alpha)
-    if not pairs:
-        raise CompareError("nothing to compare: two models with scores on one dataset are needed")
-    names, ranks, blocks, left_out = _ranked(by_dataset, alpha)
-    means = {
-        d: {name: fmean(one.by_split.values()) for name, one in models.items()}
-        for d, models in by_dataset.items()
-    }
-    return Comparison(
-        tuple(pairs), names, ranks, blocks, left_out, means, against, ratios, tuple(assumed), rope, alpha
-    )
+    return found
+
+
+def _found(wanted: str, known: Iterable[str]) -> str:
+    """Return the model of a name or title, in any case unless it is there as written."""
+    names = sorted(known)
+    spelled = {MODELS[name].title.lower(): name for name in names if name in MODELS}
+    spelled |= {name.lower(): name for name in names} | {name: name for name in names}
+    found = spelled.get(wanted) or spelled.get(wanted.strip().lower())
+    if found is None:
+        raise CompareError(f"there are no scores of {wanted!r} to compare with; there are {', '.join(names)}")
+    return found
 
 
 def _pairs(
     dataset: str,
     models: Mapping[str, Scores],
     couples: Sequence[tuple[str, str]],
+    family: Sequence[tuple[str, str]],
     ratio: float,
     rope: float,
     alpha: float,
 ) -> list[Pair]:
-    found: list[dict[str, Any]] = []
-    for first, second in couples:
+    """Test the couples, those of the family adjusted over it, any other over the family and itself."""
+    tests: dict[tuple[str, str], dict[str, Any]] = {}
+    for first, second in dict.fromkeys((*family, *couples)):
         mine, theirs = models[first].by_split, models[second].by_split
         d = [mine[split] - theirs[split] for split in mine]
         t, signed = statistics.corrected_t(d, ratio), statistics.wilcoxon(d)
-        found.append({
+        tests[first, second] = {
             "first": first, "second": second, "dataset": dataset, "splits": len(d), "difference": fmean(d),
             "std": float(pd.Series(d).std(ddof=1)), "effect": statistics.effect_size(d),
             "t": t.value, "p": t.p, "wilcoxon": signed.value, "wilcoxon_p": signed.p,
             "posterior": statistics.posterior(d, ratio, rope), "alpha": alpha,
-        })  # fmt: skip
-    both = [statistics.holm([row[name] for row in found]) for name in ("p", "wilcoxon_p")]
-    return [Pair(**row, p_holm=p, wilcoxon_holm=w) for row, p, w in zip(found, *both)]
+        }  # fmt: skip
+    adjusted: dict[tuple[str, str], dict[str, Any]] = {}
+    for over in (family, *([*family, couple] for couple in couples if couple not in family)):
+        both = [statistics.holm([tests[couple][name] for couple in over]) for name in ("p", "wilcoxon_p")]
+        for couple, p, w in zip(over, *both):
+            adjusted.setdefault(couple, {"p_holm": p, "wilcoxon_holm": w, "adjusted_over": len(over)})
+    return [Pair(**tests[couple], **adjusted[couple]) for couple in couples]
 
 
 def _ranked(
-    by_dataset: Mapping[str, Mapping[str, Scores]], alpha: float
-) -> tuple[tuple[str, ...], Ranks | None, str, tuple[str, ...]]:
+    by_dataset: Mapping[str, Mapping[str, Scores]], ranked: Sequence[str] | None, alpha: float
+) -> tuple[tuple[str, ...], Ranks | None, str, tuple[str, ...], dict[str, tuple[str, ...]]]:
     """Rank the models that have all datasets, over datasets or, of a single one, over its splits."""
+    over = tuple(by_dataset if ranked is None else ranked)
+    if unknown := [dataset for dataset in over if dataset not in by_dataset]:
+        raise CompareError(
+            f"there are no scores on {unknown[0]!r} to rank; there are {', '.join(by_dataset)}"
+        )
     every = list(dict.fromkeys(name for models in by_dataset.values() for name in models))
-    whole = tuple(name for name in every if all(name in models for models in by_dataset.values()))
-    left_out = tuple(name for name in every if name not in whole)
-    if len(by_dataset) > 1:
-        blocks = "datasets"
-        table = [[fmean(models[name].by_split.values()) for name in whole] for models in by_dataset.values()]
-    else:
-        blocks = "splits"
-        (models,) = by_dataset.values()
-        table = [[models[name].by_split[split] for name in whole] for split in models[whole[0]].by_split]
+    lacks = {name: tuple(dataset for dataset in over if name not in by_dataset[dataset]) for name in every}
+    whole = tuple(name for name in every if not lacks[name])
+    left_out = {name: some for name, some in lacks.items() if some}
+    blocks = "datasets" if len(over) > 1 else "splits"
     if len(whole) < 2:
-        return whole, None, blocks, left_out
-    return whole, statistics.mean_ranks(table, alpha), blocks, left_out
+        return whole, None, blocks, over, left_out
+    if blocks == "datasets":
+        table = [[fmean(by_dataset[dataset][name].by_split.values()) for name in whole] for dataset in over]
+    else:
+        models = by_dataset[over[0]]
+        table = [[models[name].by_split[split] for name in whole] for split in models[whole[0]].by_split]
+    return whole, statistics.mean_ranks(table, alpha), blocks, over, left_out
 
 
 def _same_splits(some: Sequence[Scores]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import Any
 import pandas as pd
 
 from heterophily.files import unsealed
+
+SPLIT = re.compile(r"\d+|split.*", re.IGNORECASE)
+"""Names of the columns that are splits."""
 
 
 class CompareError(ValueError):
@@ -65,15 +69,16 @@ def scores_of(cell: Mapping[str, Any], model: str | None = None, source: str = "
 def read_scores(file: str | os.PathLike[str], model: str | None = None) -> list[Scores]:
     """Read scores from a result, a bundle of results or a CSV; ``model`` renames the model of a result.
 
-    A CSV has a row per model and a column per split, with the models in a column ``model``; or a row per
-    score with the columns ``model``, ``split`` and ``test``. A column ``dataset`` may stand in both.
-    Scores are fractions; where one is above 1, all are percentages.
+    A CSV has a row per model and a column per split, which is a number or begins with ``split``, with the
+    models in a column ``model``; or a row per score with the columns ``model``, ``split`` and ``test``. The
+    columns ``dataset`` and ``seed`` may stand in both; without the first the file's name is the dataset, and
+    seeds are averaged. Scores are fractions; where one is above 1, all are percentages.
     """
     path = Path(file).expanduser()
     try:
         if path.suffix.lower() == ".csv":
             return _from_csv(pd.read_csv(path), str(file), model)
-        content = unsealed(json.loads(path.read_text(encoding="utf-8")))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CompareError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}") from None
     except (ValueError, pd.errors.ParserError) as error:
@@ -81,6 +86,10 @@ def read_scores(file: str | os.PathLike[str], model: str | None = None) -> list[
             raise
         kind = "CSV" if path.suffix.lower() == ".csv" else "JSON"
         raise CompareError(f"{file} cannot be read as {kind}: {' '.join(str(error).split())}") from None
+    try:
+        content = unsealed(content)
+    except ValueError as error:
+        raise CompareError(f"{file} is damaged: {error}; get it again, or train it again") from None
     cells = content["cells"] if isinstance(content, dict) and "cells" in content else [content]
     return [scores_of(cell, model, str(file)) for cell in cells]
 
@@ -97,7 +106,13 @@ def _from_csv(table: pd.DataFrame, source: str, only: str | None) -> list[Scores
     if {"split", "test"} <= set(table):
         long = table
     else:
-        long = table.melt(id_vars=["model", "dataset"], var_name="split", value_name="test")
+        ids = [name for name in ("model", "dataset", "seed") if name in table]
+        if others := [name for name in table if name not in ids and not SPLIT.fullmatch(name)]:
+            raise CompareError(
+                f"{source}: the column {others[0]!r} is no split; the name of a split is a number or begins "
+                "with 'split', and a row per score has the columns model, split and test"
+            )
+        long = table.melt(id_vars=ids, var_name="split", value_name="test")
     long = long.assign(test=pd.to_numeric(long["test"], errors="coerce"))
     if long["test"].isna().any():
         row = long[long["test"].isna()].iloc[0]
@@ -106,7 +121,14 @@ def _from_csv(table: pd.DataFrame, source: str, only: str | None) -> list[Scores
         )
     if (long["test"] < 0).any() or (long["test"] > 100).any():
         raise CompareError(f"{source}: a score is below 0 or above 100; scores are fractions or percentages")
-    unit = 100.0 if (long["test"] > 1).any() else 1.0
+    percent = long.groupby(["model", "dataset"], sort=False)["test"].max() > 1
+    if percent.nunique() == 2:
+        small, large = (" on ".join(map(str, percent.index[percent == kind][0])) for kind in (False, True))
+        raise CompareError(
+            f"{source}: the scores of {small} are fractions and those of {large} percentages; write all in "
+            "one unit"
+        )
+    unit = 100.0 if percent.any() else 1.0
     found = []
     for (model, dataset), rows in long.groupby(["model", "dataset"], sort=False):
         each = rows.groupby("split", sort=False)["test"].mean() / unit  # several rows of a split: its seeds

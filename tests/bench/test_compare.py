@@ -43,6 +43,27 @@ def test_a_clear_lead_a_practical_tie_and_an_open_question_are_told_apart() -> N
     assert turned.pairs[0].verdict == "second" and turned.pairs[0].difference < -0.15
 
 
+def test_a_reference_is_found_by_its_name_or_title_in_any_case() -> None:
+    some = [scores("gpr-gnn", GOOD), scores("Mine", POOR), scores("mine", ALIKE)]
+    for wanted, found in {
+        "GPR-GNN": "gpr-gnn",
+        "Mine": "Mine",
+        "mine": "mine",
+        " Gpr-Gnn": "gpr-gnn",
+    }.items():
+        assert compare(some, wanted).against == found
+
+
+def test_two_csvs_of_a_model_each_have_their_names_for_datasets(tmp_path: Path) -> None:
+    for name in ("new", "old"):
+        (tmp_path / f"{name}.csv").write_text(f"model,0,1\n{name},80,82\n")
+    both = [one for name in ("new", "old") for one in read_scores(tmp_path / f"{name}.csv")]
+    with pytest.raises(
+        CompareError, match="there is new on new, old on old. A CSV without a column 'dataset'"
+    ):
+        compare(both)
+
+
 def test_every_number_of_a_pair_is_that_of_the_differences() -> None:
     found = compare({"good": GOOD, "poor": POOR}, ratio=0.5)
     (pair,) = found.pairs
@@ -68,7 +89,11 @@ def test_models_are_ranked_over_datasets_where_there_are_several() -> None:
     both = [scores(m, v, d) for d in ("texas", "cornell") for m, v in (("a", GOOD), ("b", POOR))]
     found = compare([*both, scores("c", POOR, "texas")])
     assert found.blocks == "datasets" and found.ranks is not None and found.ranks.blocks == 2
-    assert found.models == ("a", "b") and found.ranks.mean == [1.0, 2.0] and found.left_out == ("c",)
+    assert (
+        found.models == ("a", "b")
+        and found.ranks.mean == [1.0, 2.0]
+        and found.left_out == {"c": ("cornell",)}
+    )
     single = compare({"a": GOOD, "b": POOR})
     assert single.blocks == "splits" and single.ranks is not None and single.ranks.blocks == 10
 
@@ -120,16 +145,27 @@ def test_a_csv_of_model_by_split_reads_as_one_of_single_scores(tmp_path: Path) -
     assert [one.dataset for one in read_scores(wide)] == ["texas", "texas"]
 
 
+def test_a_seed_in_a_csv_is_no_score(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("model,seed,0,split_1\na,0,80,81\na,1,82,81\n")
+    (read,) = read_scores(file)
+    assert read.by_split == {"0": 0.81, "split_1": 0.81}
+
+
 @pytest.mark.parametrize(
     "name, text, sentence",
     [
         ("a.csv", "name,0\nx,1\n", "has no column 'model'"),
         ("a.csv", "model,0,1\na,80,\n", "the score of a on split 1 is missing or no number"),
         ("a.csv", "model,0,1\na,80,180\n", "a score is below 0 or above 100"),
+        ("a.csv", "model,0,1,mean\na,80,82,81\n", "the column 'mean' is no split; the name of a split"),
+        ("a.csv", "model,split,accuracy\na,0,80\n", "the column 'accuracy' is no split; .* split and test"),
+        ("a.csv", "model,0,1\na,80,82\nb,.7,1\n", "of b on a are fractions and those of a on a percentages"),
         ("a.csv", "", "cannot be read as CSV"),
         ("a.json", "{", "cannot be read as JSON"),
         ("a.json", "{}", "is no result: it should be a result.json"),
         ("a.json", "[1]", "is no result"),
+        ("a.json", '{"checksum": "sha256:0"}', "a.json is damaged: its checksum differs"),
     ],
 )
 def test_a_file_that_holds_no_scores_is_refused_with_what_is_wrong(
@@ -142,8 +178,10 @@ def test_a_file_that_holds_no_scores_is_refused_with_what_is_wrong(
 
 def test_what_cannot_be_compared_is_refused() -> None:
     a, b = scores("a", GOOD), scores("b", POOR, "cornell")
-    with pytest.raises(CompareError, match="nothing to compare"):
+    with pytest.raises(CompareError, match="nothing to compare: .* and there is a on texas, b on cornell$"):
         compare([a, b])
+    with pytest.raises(CompareError, match="there are no scores on 'cora' to rank; there are texas"):
+        compare([a, scores("b", POOR)], ranked=["cora"])
     with pytest.raises(CompareError, match="a on texas is there twice, .* as NAME=FILE"):
         compare([a, a])
     with pytest.raises(CompareError, match="no scores of 'hdp' to compare with; there are a, b"):
