@@ -41,6 +41,7 @@ def test_table_1_is_shown_beside_the_paper_s(ask: Ask, results: Path) -> None:
     for word in ("Majority", "Twin-Copy", "MLP", "HDP", "Texas", "88.38", "ddof 1", "… last", "… initial"):
         assert word in answer.out
     assert ask("table").out == answer.out
+    assert "Twin-Copy" in ask("table", "--help").out  # in whatever rows are asked for
 
 
 def test_the_json_of_the_table_is_a_list_of_cells(ask: Ask, results: Path) -> None:
@@ -52,7 +53,10 @@ def test_the_json_of_the_table_is_a_list_of_cells(ask: Ask, results: Path) -> No
     assert hdp["mean"] == pytest.approx(cell["mean"]) and hdp["std"] == pytest.approx(cell["std"])
 
 
-@pytest.mark.parametrize("kind, start", [("markdown", "| |"), ("latex", "% needs"), ("html", "<!doctype")])
+@pytest.mark.parametrize(
+    "kind, start",
+    [("markdown", "| |"), ("md", "| |"), ("latex", "% needs"), ("tex", "% needs"), ("html", "<!doctype")],
+)
 def test_the_table_is_written_in_other_forms(ask: Ask, results: Path, kind: str, start: str) -> None:
     answer = ask("table", "--format", kind, "--out", "made/table.txt")
     assert answer.code == 0 and answer.out == "" and "wrote made/table.txt" in answer.err
@@ -67,7 +71,8 @@ def test_significance_compares_each_model_with_hdp_and_draws_the_ranks(ask: Ask,
         and "HDP less each model" in answer.out
         and "Mean ranks over 2 datasets" in answer.out
     )
-    assert "Not ranked, for want of a dataset: GCN" in " ".join(answer.out.split())
+    said = " ".join(answer.out.split())
+    assert "over 2 datasets (Cornell (old files), Texas)" in said and "Not ranked: GCN lacks Cornell" in said
     assert "Majority" not in answer.out and Path("ranks.svg").exists()
     found = json.loads(ask("table", "significance", "--format", "json", "--against", "mlp").out)
     assert {(pair["first"], pair["dataset"]) for pair in found["pairs"]} == {
@@ -111,6 +116,7 @@ def test_compare_says_in_words_what_may_be_concluded(ask: Ask, results: Path) ->
     found = json.loads(ask("compare", files[0], f"mine={files[0]}", "--json", "--rope", "0.5").out)
     assert found["rope"] == 0.005 and found["pairs"][0]["second"] == "mine"
     assert found["pairs"][0]["verdict"] == "equal"
+    assert json.loads(ask("compare", *files, "--json", "--against", "HDP").out)["against"] == "hdp"
 
 
 def test_compare_reads_a_csv_of_model_by_split(ask: Ask) -> None:
@@ -123,7 +129,25 @@ def test_compare_reads_a_csv_of_model_by_split(ask: Ask) -> None:
 @pytest.mark.parametrize(
     "command, sentence",
     [
-        (["table", "table9"], "there is no table 'table9' to reproduce"),
+        (
+            ["table", "table2"],
+            "no table 'table2'; did you mean 'table1'? The tables are table1, significance",
+        ),
+        (["reproduce", "significance"], "there is no table 'significance'; the tables are table1"),
+        (["table", "--against", "gcn"], "say `heterophily table significance --against MODEL`"),
+        (
+            ["table", "significance", "--against", "gat"],
+            "GAT has no cell in results/table1 to compare others with; --against names another model, of "
+            "those there: mlp, gcn, hdp",
+        ),
+        (
+            ["table", "significance", "--against", "gcn", "--datasets", "cornell"],
+            "GCN has no cell in results/table1 on cornell",
+        ),
+        (
+            ["table", "significance", "--models", "gcn", "--datasets", "texas,cornell", "--plot", "x.png"],
+            "--plot: There are no mean ranks, as no two models have all of",
+        ),
         (["table", "--from", "nowhere"], "there is no folder nowhere/table1; `heterophily reproduce table1`"),
         (["table", "--format", "word"], "--format: there is no format 'word'; the formats are terminal"),
         (["table", "--plot", "x.png"], "say `heterophily table significance --plot FILE`"),

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from heterophily.cli.app import Mistake, app, complain, say, screen
 from heterophily.cli.options import AsJson, Data, Deterministic, Device, Seed, Seeds
+from heterophily.config import no_such
 
 if TYPE_CHECKING:
     from heterophily.bench.compare import Comparison
@@ -37,10 +38,10 @@ Models = Annotated[
 ]
 
 
-def table_name(what: str) -> str:
-    """Return the table that is meant; refuse one that is not there."""
+def table_name(what: str, *more: str) -> str:
+    """Return the table that is meant; refuse one that is not there, with ``more`` to be had."""
     if (name := what.strip().lower().replace(" ", "").replace("-", "")) not in TABLES:
-        raise Mistake(f"there is no table {what!r} to reproduce; there is {', '.join(TABLES)}")
+        raise Mistake(no_such("table", what, (*TABLES, *more)))
     return name
 
 
@@ -139,25 +140,34 @@ def table(
         Path, typer.Option("--from", metavar="DIR", help="Where `reproduce` has put the cells.")
     ] = Path("results"),
     datasets: Annotated[
-        str, typer.Option(metavar="NAMES", help="Columns to show: paper, all, or names with commas between.")
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Columns to show: paper, all, or names with commas between; over named ones significance "
+            "ranks.",
+        ),
     ] = "all",
     models: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
             help="Rows to show: paper, all, or names with commas between; by default all, of significance "
-            "those of the paper.",
+            "those of the paper. In table1 Majority and Twin-Copy are always there.",
         ),
     ] = None,
     kind: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="terminal, markdown, latex, html or json.")
+        str,
+        typer.Option(
+            "--format", metavar="FORMAT", help="terminal, markdown (md), latex (tex), html or json."
+        ),
     ] = "terminal",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write it there instead of printing it.")
     ] = None,
     against: Annotated[
-        str, typer.Option(metavar="MODEL", help="For significance: the model to compare the others with.")
-    ] = "hdp",
+        str | None,
+        typer.Option(metavar="MODEL", help="For significance: the model to compare with, by default HDP."),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="For significance: draw the mean ranks, as PNG, SVG or PDF."),
@@ -165,38 +175,45 @@ def table(
 ) -> None:
     """Show a table of the paper from the cells on disk: ours beside the paper's, and the difference.
 
-    `table significance` tests each model against HDP on every dataset, and ranks them all.
+    `table significance` tests each model against HDP on every dataset, and ranks them over the paper's.
     """
     from heterophily.bench import reproduce as bench
     from heterophily.bench.cells import read_cells
-    from heterophily.bench.compare import compare as compare_scores
-    from heterophily.bench.scores import scores_of
+    from heterophily.bench.significance import significance as compare_cells
     from heterophily.bench.table1 import table1
-    from heterophily.config import no_such
     from heterophily.files import to_text, write_files
     from heterophily.models import find_model
     from heterophily.show import grids, significance
     from heterophily.show import table1 as show
 
+    kind = grids.ALIASES.get(kind, kind)
     if kind not in grids.FORMATS:
         raise Mistake(f"--format: {no_such('format', kind, grids.FORMATS)}")
     tests = what.strip().lower() == "significance"
     if plot is not None and not tests:
         raise Mistake("--plot draws mean ranks; say `heterophily table significance --plot FILE`")
-    name = TABLES[0] if tests else table_name(what)
-    columns, reference = bench.columns(datasets), find_model(against).name
-    rows = bench.rows(models or "paper", (reference,)) if tests else bench.rows(models or "all")
-    cells = [c for c in read_cells(source, name) if c["dataset"] in columns and c["model"] in rows]
+    if against is not None and not tests:
+        raise Mistake("--against names whom to test; say `heterophily table significance --against MODEL`")
+    name = TABLES[0] if tests else table_name(what, "significance")
+    columns, reference = bench.columns(datasets), find_model(against or "hdp")
+    rows = bench.rows(models or "paper", (reference.name,)) if tests else bench.rows(models or "all")
+    every = [cell for cell in read_cells(source, name) if cell["dataset"] in columns]
+    cells = [cell for cell in every if cell["model"] in rows]
     if not cells:
         raise Mistake(f"{source / name} has no cell of these; `heterophily reproduce {name}` makes them")
     made = table1(cells)
     content: Any = made.to_json()
     grid = show.grid(made)
     if tests:
-        there = [dataset for dataset in made.datasets if made.find(reference, dataset)]
-        some = sorted((c for c in cells if c["dataset"] in there), key=lambda c: there.index(c["dataset"]))
-        found = compare_scores([scores_of(cell) for cell in some], reference)
-        grid, content = significance.grid(found), found.to_json()
+        named = datasets.strip().lower() not in ("all", "paper")
+        if reference.name not in made.models:
+            where = f"{source / name}{f' on {datasets}' if named else ''}"
+            raise Mistake(
+                f"{reference.title} has no cell in {where} to compare others with; --against names another "
+                f"model, of those there: {', '.join(made.models)}"
+            )
+        found = compare_cells(every, reference.name, rows, columns if named else None)
+        grid, content = significance.grid(found, made), found.to_json()
         if plot is not None:
             draw_ranks(found, plot)
     if out is not None:
@@ -265,11 +282,12 @@ def draw_ranks(found: Comparison, file: Path) -> None:
     """Write the critical-difference diagram of a comparison."""
     from heterophily.files import write_files
     from heterophily.show.ranks import KINDS, critical_difference_figure, figure_bytes
+    from heterophily.show.significance import ranks_words
 
     kind = file.suffix.lower().lstrip(".")
     if kind not in KINDS:
         raise Mistake(f"--plot: the name {file.name!r} should end in {', '.join(f'.{k}' for k in KINDS)}")
     if found.ranks is None:
-        raise Mistake("--plot: there is nothing to rank, as no two models have scores on all these datasets")
+        raise Mistake(f"--plot: {ranks_words(found)}")
     write_files(file.parent, {file.name: figure_bytes(critical_difference_figure(found), kind)})
     say(f"wrote {file}", "dim")

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 FORMATS = ("terminal", "markdown", "latex", "html", "json")
+ALIASES = {"md": "markdown", "tex": "latex"}
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from typing import Literal
 
 from matplotlib.figure import Figure
 
 from heterophily.bench.compare import Comparison
 from heterophily.bench.statistics import cliques
-from heterophily.show.significance import name_of
+from heterophily.show.significance import equals, lacking, name_of
 from heterophily.show.style import SAME
 
 KINDS = ("png", "svg", "pdf")
@@ -72,6 +73,11 @@ def critical_difference_figure(found: Comparison) -> Figure:
         "a bar joins models that are not told apart",
         fontsize=11,
     )
+    words = (
+        f"Nemenyi's test, α = {ranks.alpha:g}. Friedman's test that all are alike: p "
+        f"{equals(ranks.friedman)}. {lacking(found)}"
+    )
+    figure.supxlabel(textwrap.fill(words, 130), fontsize=8, color="0.35")
     return figure
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from heterophily.bench.reproduce import Step
 from heterophily.bench.table1 import READINGS, Entry, Table1, table1
@@ -58,16 +58,21 @@ def legend(table: Table1) -> str:
         "√splits)."
         " In every column the best is bold and the second best underlined."
     )
-    marks = {
-        "ᵈ": "the model's default settings, not searched on this dataset",
-        "ᵖ": "settings that others published",
-    }
-    used = {CHOSEN[e.chosen] for e in table.entries if MODELS[e.model].learns}
-    words += "".join(f" {mark}: {said}." for mark, said in marks.items() if mark in used)
+    words += marks_words(table.entries)
     if shown := [name for name in READINGS if any(name in _others(entry) for entry in table.entries)]:
         said = "; ".join(f"… {name}: {READINGS[name][0]}" for name in shown)
         words += f" Other readings, from the same runs, {said}."
     return words
+
+
+def marks_words(entries: Iterable[Entry]) -> str:
+    """Say what the marks of some entries mean, a sentence each."""
+    marks = {
+        "ᵈ": "the model's default settings, not searched on this dataset",
+        "ᵖ": "settings that others published",
+    }
+    used = set(map(mark, entries))
+    return "".join(f" {sign}: {said}." for sign, said in marks.items() if sign in used)
 
 
 def mark(entry: Entry) -> str:

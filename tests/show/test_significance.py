@@ -10,11 +10,15 @@ import pytest
 
 from heterophily.bench.compare import Comparison, compare
 from heterophily.bench.scores import Scores
+from heterophily.bench.significance import significance as compare_cells
+from heterophily.bench.table1 import Table1, table1
 from heterophily.show import significance
 from heterophily.show.ranks import KINDS, critical_difference_figure, figure_bytes
 from heterophily.show.significance import caveats, grid, pair_words, points, probability, ranks_words
+from tests.bench.test_table1 import cell
 
 RNG = np.random.default_rng(0)
+NONE = Table1(())
 LEVELS = {"hdp": 0.8, "mlp": 0.6, "gcn": 0.8}
 
 
@@ -41,14 +45,26 @@ def test_a_verdict_is_put_into_a_sentence() -> None:
 
 
 def test_every_model_against_the_reference_is_a_cell_with_a_mark() -> None:
-    made = grid(found(datasets=2))
+    made = grid(found(datasets=2), NONE)
     rows = dict(made.rows)
     assert list(rows) == ["MLP", "GCN"] and len(made.heads) == 2
     assert [piece.mark for piece in rows["MLP"]] == ["▲", "▲"]
     assert [piece.mark for piece in rows["GCN"]] == ["", ""]
     assert rows["MLP"][0].number.startswith("+") and "<0.001" in rows["MLP"][0].below
-    (turned, _) = dict(grid(found(against="mlp")).rows).values()
+    (turned, _) = dict(grid(found(against="mlp"), NONE).rows).values()
     assert turned[0].mark == "▼" and turned[0].number.startswith("−")
+    assert "Holm-adjusted over 2 models: all of the paper" in made.legend
+
+
+def test_settings_that_were_not_searched_keep_their_mark() -> None:
+    said = {"hdp": "published", "mlp": "defaults", "gcn": "recipe"}
+    cells = [
+        cell(model, "texas", [LEVELS[model], LEVELS[model] + 0.01], chosen={"by": by, "note": ""})
+        for model, by in said.items()
+    ]
+    made = grid(compare_cells(cells), table1(cells))
+    assert {name: pieces[0].mark for name, pieces in made.rows} == {"MLP": "▲ᵈ", "GCN": "≈"}
+    assert "ᵈ: the model's default settings" in made.legend and made.legend.endswith("HDP itself: Texasᵖ.")
 
 
 def test_it_says_what_may_not_be_concluded() -> None:
@@ -57,13 +73,24 @@ def test_it_says_what_may_not_be_concluded() -> None:
     assert "ratio of test to training nodes was taken as 0.42" in said
     assert "Wilcoxon" not in said
     few = " ".join(caveats(found(splits=5)))
-    assert "With 5 splits Wilcoxon's test cannot give a p below 0.062" in few
+    assert "cannot give a p below 0.062, which is 0.125 once adjusted for 2 comparisons: it" in few
+    single = " ".join(caveats(compare({"a": [0.5, 0.6], "b": [0.6, 0.5]})))
+    assert "cannot give a p below 0.500: it could not" in single
 
 
 def test_ranks_over_splits_are_called_surer_than_they_are() -> None:
     assert "overlap" in ranks_words(found())
     words = ranks_words(found(datasets=3))
-    assert "Mean ranks over 3 datasets" in words and "overlap" not in words
+    assert "Mean ranks over 3 datasets (graph 0, graph 1, graph 2)" in words and "overlap" not in words
+
+
+def test_where_there_are_no_ranks_the_missing_cells_are_named() -> None:
+    some = [Scores(m, d, {"0": 0.5, "1": 0.6}) for m, d in zip(("hdp", "hdp", "mlp", "gcn"), "ababa"[:4])]
+    words = ranks_words(compare(some, "hdp"))
+    assert (
+        words
+        == "There are no mean ranks, as no two models have all of a, b. Not ranked: MLP lacks b; GCN lacks a."
+    )
 
 
 def test_numbers_are_never_rounded_to_certainty() -> None:
@@ -86,5 +113,8 @@ def test_the_diagram_names_every_model_with_its_rank_and_joins_those_not_told_ap
     for model, rank in zip(comparison.models, comparison.ranks.mean):
         assert f"{significance.name_of(model)}  {rank:.2f}" in texts
     assert any(f"critical difference {comparison.ranks.critical_difference:.2f}" in text for text in texts)
+    assert figure.get_supxlabel().startswith(
+        "Nemenyi's test, α = 0.05. Friedman's test that all are alike: p "
+    )
     image = matplotlib.image.imread(io.BytesIO(figure_bytes(figure, "png")))
     assert image.shape[1] > 1000 and image[..., :3].std() > 0.02

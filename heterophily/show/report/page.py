@@ -19,8 +19,9 @@ from rich.table import Table
 
 from heterophily._version import __version__
 from heterophily.bench.cells import Cell
-from heterophily.bench.compare import Comparison, compare
-from heterophily.bench.scores import CompareError, scores_of
+from heterophily.bench.compare import Comparison
+from heterophily.bench.scores import CompareError
+from heterophily.bench.significance import significance as compare_cells
 from heterophily.bench.table1 import Table1, by_split, table1
 from heterophily.models import MODELS
 from heterophily.show import significance
@@ -84,7 +85,7 @@ def write_page(found: Contents) -> str:
     """Return the page that shows all this."""
     page = Page()
     table = table1(found.cells)
-    comparison = _comparison(found.cells, table)
+    comparison = _comparison(found.cells)
     _table_1(page, table)
     _against(page, comparison, table)
     _one_cell(page, found.cells)
@@ -155,14 +156,10 @@ def _table_1(page: Page, table: Table1) -> None:
     )  # fmt: skip
 
 
-def _comparison(cells: Sequence[Cell], table: Table1) -> Comparison | str:
+def _comparison(cells: Sequence[Cell]) -> Comparison | str:
     """Compare every model with HDP; where that cannot be done, say why."""
-    there = [dataset for dataset in table.datasets if table.find("hdp", dataset)]
-    some = sorted((c for c in cells if c["dataset"] in there), key=lambda c: there.index(c["dataset"]))
-    if not some:
-        return "HDP has no cell to compare others with."
     try:
-        return compare([scores_of(cell) for cell in some if MODELS[cell["model"]].learns], "hdp")
+        return compare_cells(cells, models=[name for name, model in MODELS.items() if model.learns])
     except CompareError as error:
         return f"{_capital(str(error))}."
 
@@ -173,10 +170,10 @@ def _against(page: Page, found: Comparison | str, table: Table1) -> None:
         if table.entries:
             page.section("against", name, head, _missing(found, "heterophily reproduce table1"))
         return
-    grid = significance.grid(found)
+    grid = significance.grid(found, table)
     words = "".join(f"<p>{escape(text)}</p>" for text in (grid.legend, *significance.caveats(found)))
     chart = ranks_chart(found)
-    said = f"<p>{escape(significance.ranks_words(found))}</p>" if found.ranks else ""
+    said = f"<p>{escape(significance.ranks_words(found))}</p>"
     page.section(
         "against", name, head,
         '<p class="lead">HDP less each model, in points: ▲ HDP is better, ▼ it is worse, ≈ both are equal in '
