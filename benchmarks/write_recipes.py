@@ -5,23 +5,28 @@
 A cell of FILE takes its place in results/tuning/MODEL.json if its validation score is higher than that of the
 one there, which it keeps as its `before`. One that was judged by nodes that chose no epoch (`--halves`) goes
 before one that was not, and one that was confirmed (`confirm_cells.py`) before both. HDP's recipes are all
-written anew; a baseline's keep the tables of datasets that were not tuned, which hold what its authors
-published.
+written anew; a baseline's keep the tables of datasets that were not tuned, which say themselves whose
+settings they hold. Then the cells under results/table1 are told how their settings were chosen; all else in
+them stays.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from heterophily import MODELS
+from heterophily.bench.cells import Cell, read_cells, write_cell
+from heterophily.bench.reproduce import TABLE, is_current, setting
+from heterophily.config import Config
 from heterophily.files import write_file
 from heterophily.graph.datasets import DATASETS
-from heterophily.recipes import HERE, recipes
-from heterophily.show.tables import METRICS
+from heterophily.hdp.config import HDPConfig
+from heterophily.recipes import HERE, chosen, recipes
+from heterophily.recipes.provenance import Chosen
 
 TUNED = Path(__file__).parent.parent / "results" / "tuning"
 HDP = """\
@@ -31,9 +36,8 @@ HDP = """\
 """
 SEARCHED = """\
 
-# Tables with a validation accuracy were tuned (benchmarks/tune_cells.py, results/tuning).
+# Tables that say searched were tuned (benchmarks/tune_cells.py, results/tuning).
 """
-OLD = "# Tables with a validation accuracy were searched"
 
 
 def toml(value: object) -> str:
@@ -41,35 +45,37 @@ def toml(value: object) -> str:
     return json.dumps(round(value, 8) if isinstance(value, float) else value)
 
 
-def table(dataset: str, note: str, settings: Mapping[str, Any]) -> str:
+def table(dataset: str, note: str, chosen: Chosen, settings: Mapping[str, Any]) -> str:
     """Write one table."""
-    lines = [f"[{dataset}]", *([f"# {note}"] if note else [])]
+    lines = [f"[{dataset}]", *([f"# {note}"] if note else []), chosen.to_toml()]
     return "\n".join([*lines, *(f"{name} = {toml(value)}" for name, value in settings.items())]) + "\n"
 
 
-def note(row: Mapping[str, Any]) -> str:
+def searched(row: Mapping[str, Any]) -> Chosen:
     """Say how a setting was found."""
-    where = "ten splits" if row["splits"] == 10 else f"{row['splits']} splits"
-    if row.get("halves"):
-        where += " of nodes that had no say in the epoch that is kept"
-    if "confirmed" in row:
-        where += f" and {len(row['seeds'])} seeds, of nodes that had no say in the epoch that is kept"
-    effort = f", best of {row['trials']} settings" if "trials" in row else ""
-    if "initial" in row:
-        effort += f" after {row['initial']['trials']} of the initial assignment"
-    if "before" in row:
-        effort += f", {proposals(row['before'])} in a search before"
-    metric = METRICS[DATASETS[row["dataset"]].metric]
-    return f"mean validation {metric} {100 * row['validation']:.2f} on {where}{effort}"
+    return Chosen(
+        by="searched",
+        validation=round(row["validation"], 4),
+        splits=row["splits"],
+        seeds=len(row["seeds"]) if "confirmed" in row else 0,
+        trials=row.get("trials", 0),
+        initial_trials=row.get("initial", {}).get("trials", 0),
+        earlier_trials=proposals(row["before"]) if "before" in row else 0,
+        halves="confirmed" in row or row.get("halves", False),
+    )
+
+
+def config_of(row: Mapping[str, Any]) -> Config:
+    """Return the setting that was found, of HDP with λ to four digits."""
+    config = MODELS[row["model"]].config.parse(row["config"])
+    return config.replace(rescale=round(config.rescale, 4)) if isinstance(config, HDPConfig) else config
 
 
 def hdp(rows: list[dict[str, Any]]) -> str:
     """Turn every study of HDP's into a table."""
     tables = []
     for row in sorted(rows, key=lambda row: list(DATASETS).index(row["dataset"])):
-        config = MODELS["hdp"].config.parse(row["config"])
-        config = config.replace(rescale=round(config.to_dict()["rescale"], 4))
-        tables.append(table(row["dataset"], note(row), config.changes()))
+        tables.append(table(row["dataset"], "", searched(row), config_of(row).changes()))
     return HDP + "\n" + "\n".join(tables)
 
 
@@ -80,19 +86,20 @@ def baseline(model: str, rows: list[dict[str, Any]]) -> str:
     if file.exists():
         text = file.read_text(encoding="utf-8")
         head = [line for line in text.partition("\n[")[0].splitlines() if line.startswith("#")]
-        head = [line for line in head if not line.startswith(OLD)]
         for part in text.split("\n[")[1:]:
             name, _, rest = part.partition("]\n")
             notes[name] = "".join(line[2:] for line in rest.splitlines()[:1] if line.startswith("# "))
     settings = {name: kind.parse(found).changes() for name, found in recipes(model).items()}
+    said = {name: chosen(model, name) for name in settings}
     for row in rows:
-        settings[row["dataset"]] = kind.parse(row["config"]).changes()
-        notes[row["dataset"]] = note(row)
+        settings[row["dataset"]] = config_of(row).changes()
+        said[row["dataset"]] = searched(row)
+        notes.pop(row["dataset"], None)
     order = [name for name in DATASETS if name in settings]
     opening = "\n".join(head)
-    said = SEARCHED if SEARCHED.strip() not in opening else "\n"
-    tables = [table(name, notes.get(name, ""), settings[name]) for name in order]
-    return opening + said + "\n" + "\n".join(tables)
+    told = SEARCHED if SEARCHED.strip() not in opening else "\n"
+    tables = [table(name, notes.get(name, ""), said[name], settings[name]) for name in order]
+    return opening + told + "\n" + "\n".join(tables)
 
 
 def standing(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
@@ -124,14 +131,35 @@ def take_in(file: str) -> None:
             write_file(place, "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 
+def searches(row: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
+    """Yield a cell's search and those before it."""
+    while row:
+        yield row
+        row = row.get("before")
+
+
+def origin(cell: Cell, row: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Say how the setting of a cell was chosen: as its recipe says, or by the search that led to it."""
+    if is_current(cell):
+        return setting(cell["model"], cell["dataset"]).to_json()
+    own = MODELS[cell["model"]].config.parse(cell["config"])
+    found = next((searched(one) for one in searches(row) if config_of(one) == own), None)
+    return {**found.to_json(), "note": found.words()} if found else dict(cell["chosen"])
+
+
 def main() -> None:
-    """Take in the files named, then write every recipe."""
+    """Take in the files named, then write every recipe, and into every cell how its setting was chosen."""
     for file in sys.argv[1:]:
         take_in(file)
+    tuned: dict[tuple[str, str], Any] = {}
     for place in sorted(TUNED.glob("*.json")):
         rows, model = json.loads(place.read_text()), place.stem
         text = hdp(rows) if model == "hdp" else baseline(model, rows)
         write_file(HERE / f"{model}.toml", text)
+        tuned |= {(model, row["dataset"]): row for row in rows}
+    for cell in read_cells(TUNED.parent, TABLE):
+        row = tuned.get((cell["model"], cell["dataset"]))
+        write_cell(TUNED.parent, TABLE, cell | {"chosen": origin(cell, row)})
 
 
 if __name__ == "__main__":

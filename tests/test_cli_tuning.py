@@ -20,7 +20,7 @@ from heterophily.bench import storage, tuning
 from heterophily.cli.options import seconds_of
 from heterophily.estimator import make_classifier
 from heterophily.files import unsealed
-from heterophily.recipes import recipe
+from heterophily.recipes import chosen, recipe
 from heterophily.show import progress
 from heterophily.show.tuning_words import duration
 from tests.command import GRAPH, Ask, heterophily, read
@@ -101,6 +101,9 @@ def test_what_a_study_chose_is_what_train_evaluate_and_the_estimator_take(ask: A
     ):
         assert words in text
     assert repr(found["validation"]) in text
+    said = chosen("mlp", "synthetic", file)
+    assert (said.by, said.splits, said.trials) == ("searched", 3, 6)
+    assert said.validation == round(found["validation"], 4)
     settings = recipe("mlp", "synthetic", file)
     assert {n: v for n, v in found["config"].items() if n in settings} == settings
     model = type(make_classifier("mlp")).from_recipe("synthetic", source=file, dropout=0.1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,16 +13,89 @@ from heterophily import HDPClassifier
 from heterophily.config import ConfigError
 from heterophily.graph.datasets import DATASETS
 from heterophily.models import MODELS
-from heterophily.recipes import HERE, recipe, recipes
+from heterophily.recipes import HERE, chosen, note, recipe, recipes
+
+ROOT = Path(__file__).parents[1]
+PACKAGED = sorted(HERE.glob("*.toml"))
 
 
-@pytest.mark.parametrize("file", sorted(HERE.glob("*.toml")), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", PACKAGED, ids=lambda file: file.name)
 def test_every_packaged_recipe_fits_its_model_and_names_a_dataset(file: Path) -> None:
     assert file.stem in MODELS, f"{file.name} is named after no model"
     found = recipes(file.stem)
     assert found and set(found) <= set(DATASETS)
     for settings in found.values():
         MODELS[file.stem].config.parse(settings)
+
+
+# How they were chosen
+
+
+@pytest.mark.parametrize("file", PACKAGED, ids=lambda file: file.name)
+def test_every_packaged_table_says_how_its_settings_were_chosen(file: Path) -> None:
+    for name, part in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        if isinstance(part, dict):
+            assert part["chosen"]["by"] in {"searched", "published", "kindred", "guess"}, name
+            assert "chosen" not in recipe(file.stem, name) and note(file.stem, name)
+
+
+@pytest.mark.parametrize("file", PACKAGED, ids=lambda file: file.name)
+def test_what_is_called_searched_is_what_was_searched(file: Path) -> None:
+    place = ROOT / "results" / "tuning" / file.name.replace(".toml", ".json")
+    rows = {row["dataset"]: row for row in json.loads(place.read_text())} if place.exists() else {}
+    said = {name: chosen(file.stem, name) for name in recipes(file.stem)}
+    assert {name for name, how in said.items() if how.by == "searched"} == set(rows)
+    for name, row in rows.items():
+        assert said[name].validation == pytest.approx(row["validation"], abs=5e-5)
+        assert (said[name].splits, said[name].trials) == (row["splits"], row["trials"])
+
+
+@pytest.mark.parametrize("file", PACKAGED, ids=lambda file: file.name)
+def test_the_recipes_are_those_that_their_writer_writes(file: Path) -> None:
+    write = runpy.run_path(str(ROOT / "benchmarks" / "write_recipes.py"))
+    place = write["TUNED"] / f"{file.stem}.json"
+    if not place.exists():
+        return  # nothing was tuned, so it is not written
+    rows = json.loads(place.read_text())
+    text = write["hdp"](rows) if file.stem == "hdp" else write["baseline"](file.stem, rows)
+    assert text == file.read_text(encoding="utf-8"), "run: python benchmarks/write_recipes.py"
+
+
+def test_settings_of_another_graph_or_guessed_ones_are_not_called_published() -> None:
+    assert chosen("ugcn", "cornell").by == "published" and chosen("ugcn", "wisconsin").by == "kindred"
+    assert chosen("linkx", "actor").by == chosen("h2gcn", "pubmed").by == "guess"
+    assert chosen("mixhop", "cornell").by == "kindred"
+
+
+def test_a_user_s_file_may_say_it_and_need_not(tmp_path: Path) -> None:
+    file = write(tmp_path, '[texas]\nchosen = {by = "searched", splits = 3}\nhops = 1\n[cora]\nhops = 2\n')
+    assert recipes("hdp", file) == {"texas": {"hops": 1}, "cora": {"hops": 2}}
+    assert chosen("hdp", "texas", file).by == "searched" and chosen("hdp", "cora", file).by == "guess"
+
+
+@pytest.mark.parametrize(
+    "said, sentence",
+    [
+        ('"searched"', r"mine.toml \[texas\]: chosen must be a table such as"),
+        ('{by = "luck"}', "by must be one of searched, published, kindred, guess, defaults, not 'luck'"),
+        ('{by = "guess", trails = 3}', "has no field 'trails'; did you mean 'trials'"),
+    ],
+)
+def test_a_word_that_says_nothing_of_it_is_refused(tmp_path: Path, said: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        chosen("hdp", "texas", write(tmp_path, f"[texas]\nchosen = {said}\n"))
+
+
+def test_a_search_is_told_in_words(tmp_path: Path) -> None:
+    said = "by = 'searched', validation = 0.8542, splits = 10, trials = 32, initial_trials = 128"
+    file = write(tmp_path, f"[texas]\nchosen = {{{said}, earlier_trials = 264, halves = true}}\n")
+    assert note("hdp", "texas", file) == (
+        "mean validation score 85.42 on 10 splits of nodes that had no say in the epoch that is kept, "
+        "best of 32 settings after 128 of the initial assignment, 264 in a search before"
+    )
+
+
+# How they are read
 
 
 def test_the_estimator_takes_a_recipe_and_changes() -> None:

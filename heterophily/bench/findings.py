@@ -20,6 +20,7 @@ from heterophily.bench.storage import open_storage, open_study
 from heterophily.bench.tuning import Tuning, blind
 from heterophily.config import Choice, Config, ConfigError, Range, Uniform
 from heterophily.graph import Graph
+from heterophily.recipes.provenance import Chosen
 from heterophily.training.runs import Run, train_runs
 
 ENOUGH = 20
@@ -238,9 +239,22 @@ def recipe_text(found: Findings, options: Mapping[str, Any] | None = None) -> st
         f"model = {json.dumps(task.model)}",
         "",
         f"[{dataset}]",
+        _search(found).to_toml(),
         *(f"{name} = {json.dumps(value)}" for name, value in changed.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _search(found: Findings) -> Chosen:
+    tuning, task, first = found.tuning, found.tuning.task, found.initial
+    return Chosen(
+        by="searched",
+        validation=round(tuning.validation, 4),
+        splits=len(task.splits),
+        trials=len(tuning.trials),
+        initial_trials=len(first.tuning.trials) if first else 0,
+        halves=task.halves,
+    )
 
 
 def _list(values: Sequence[int]) -> str:

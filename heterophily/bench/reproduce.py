@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import threading
 import time
@@ -16,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 
@@ -30,8 +29,10 @@ from heterophily.graph import Graph
 from heterophily.graph.datasets import DATASETS, canonical, load
 from heterophily.models import MODELS, find_model
 from heterophily.plugins import load_files, loaded_files
+from heterophily.recipes import chosen as chosen_by
 from heterophily.recipes import datasets as datasets_with_recipe
 from heterophily.recipes import note, recipe
+from heterophily.recipes.provenance import Chosen
 from heterophily.stage import DivergedError
 from heterophily.training.engine import Watch
 
@@ -40,6 +41,8 @@ COLUMNS = ("cornell", "texas", "wisconsin", "chameleon", "actor", "squirrel", "c
 """The nine datasets of the paper, in its order."""
 MORE_COLUMNS = ("cornell-corrected", "chameleon-filtered", "squirrel-filtered", "minesweeper", "tolokers")
 """Cornell as it should have been, Wikipedia without twins, and two newer graphs."""
+KINDRED = {"cornell-corrected": "cornell", "chameleon-filtered": "chameleon", "squirrel-filtered": "squirrel"}
+"""Whose recipe a dataset takes where a model has none for it."""
 ROWS = tuple(table_1())
 """The models of the paper's table."""
 RULES = tuple(name for name, model in MODELS.items() if not model.learns)
@@ -55,8 +58,12 @@ class Setting(NamedTuple):
     """The setting of a cell and how it was chosen."""
 
     config: Config
-    by: Literal["recipe", "published", "defaults"]
+    chosen: Chosen
     note: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return how it was chosen, fit for JSON."""
+        return self.chosen.to_json() | {"note": self.note}
 
 
 class Step(NamedTuple):
@@ -80,30 +87,37 @@ Following = Callable[[str, int], AbstractContextManager[Watch | None]]
 
 
 def setting(model: str, dataset: str) -> Setting:
-    """Return the packaged setting of a model for a dataset, its defaults where there is none.
+    """Return the packaged setting of a model for a dataset, or that for a kindred one, or its defaults.
 
     An initial assignment without recipes of its own has those of the model it is a part of.
     """
-    found = MODELS[model]
+    found, defaults = MODELS[model], Chosen(by="defaults")
     if not found.learns:
-        return Setting(found.config(), "defaults", "a rule that learns nothing")
+        return Setting(found.config(), defaults, "a rule that learns nothing")
     whole = next((other.name for other in MODELS.values() if other.first == model), model)
     owner = model if datasets_with_recipe(model) else whole
-    named = dataset in datasets_with_recipe(owner)
+    known = datasets_with_recipe(owner)
+    source = next((name for name in (dataset, KINDRED.get(dataset)) if name in known), dataset)
     try:
-        given = recipe(owner, dataset)
+        given = recipe(owner, source)
     except ConfigError:
-        if named:
+        if source in known:
             raise
         given = {}
     config = found.config.parse({key: v for key, v in given.items() if key in (found.fields or given)})
-    if not named:
+    if source not in known:
         rest = "what its recipes have in common" if given else "its default settings"
-        return Setting(config, "defaults", f"{found.title} has no recipe for {dataset}: {rest}")
-    said = note(owner, dataset)
-    # A table of its authors' settings has no note of its own, and the file's head says whose they are.
-    authors = re.match(r"published|[^:]+: the (authors'|settings|defaults)", said)
-    return Setting(config, "published" if authors else "recipe", said)
+        return Setting(config, defaults, f"{found.title} has no recipe for {dataset}: {rest}")
+    if source != dataset:
+        return Setting(config, Chosen(by="kindred"), f"the recipe for {source}: {note(owner, source)}")
+    return Setting(config, chosen_by(owner, dataset), note(owner, dataset))
+
+
+def is_current(cell: Cell) -> bool:
+    """Say whether a cell has the setting that is packaged now."""
+    model, dataset = cell["model"], cell["dataset"]
+    now = fingerprint(model, dataset, setting(model, dataset).config.to_dict(), {})
+    return bool(cell["test_opened"]["setting"] == now)
 
 
 def columns(text: str) -> tuple[str, ...]:
@@ -313,9 +327,9 @@ def _train(
     if result.diverged:  # a mean over fewer splits is no cell
         raise DivergedError(diverged_words(dataset, result.diverged[0]))
     file = cell_file(folder, TABLE, dataset, model)
-    opened = opening(file, model, dataset, chosen.config, {}, chosen.by, again=True, by="reproduce")
+    opened = opening(file, model, dataset, chosen.config, {}, chosen.chosen.by, again=True, by="reproduce")
     cell = replace(result, opened=opened).to_json()
-    cell |= {"dataset": dataset, "chosen": {"by": chosen.by, "note": chosen.note}}
+    cell |= {"dataset": dataset, "chosen": chosen.to_json()}
     write_cell(folder, TABLE, cell)
     return cell
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 from heterophily.bench.cells import Cell
 from heterophily.bench.protocol import DDOF
-from heterophily.bench.published import table_1
-from heterophily.bench.reproduce import COLUMNS, MORE_COLUMNS
+from heterophily.bench.published import printed
+from heterophily.bench.reproduce import COLUMNS, MORE_COLUMNS, is_current
 from heterophily.models import MODELS
 
 
@@ -29,8 +29,12 @@ class Entry:
     """What the paper prints, for the paper's models and datasets."""
     paper_std: float | None
     chosen: str
-    """How the setting was chosen: recipe, published or defaults."""
+    """How the setting was chosen, see ``Chosen.by``."""
     note: str
+    earlier: bool
+    """Whether the packaged recipe is another one by now."""
+    by_loss: bool
+    """Whether the epoch of the lowest validation loss is scored, not that of the best score."""
     validation: float
     """Mean validation score."""
     device: str
@@ -69,10 +73,14 @@ class Entry:
             "std": self.std, "ddof": DDOF, "splits": len(self.scores), "seeds": self.seeds,
             "paper": self.paper, "paper_std": self.paper_std, "difference": self.difference,
             "standard_errors": self.standard_errors, "place": self.place, "chosen": self.chosen,
-            "note": self.note, "validation": self.validation, "scores": list(self.scores.values()),
-            "device": self.device, "seconds": self.seconds,
+            "note": self.note, "earlier": self.earlier, "by_loss": self.by_loss,
+            "validation": self.validation, "scores": list(self.scores.values()), "device": self.device,
+            "seconds": self.seconds,
             "readings": {
-                name: {"mean": other.mean, "std": other.std, "scores": list(other.scores.values())}
+                name: {
+                    "mean": other.mean, "std": other.std, "paper": other.paper,
+                    "scores": list(other.scores.values()),
+                }
                 for name in self.others if (other := self.read(name)) is not None
             },
         }  # fmt: skip
@@ -81,9 +89,12 @@ class Entry:
         """Return the entry under another reading; None where the runs do not have it."""
         if reading not in self.others:
             return None
-        other = replace(self, scores=self.others[reading], others={}, place=None)
-        printed = reading not in ("initial", "averaged")
-        return other if printed else replace(other, paper=None, paper_std=None)
+        by_loss = self.by_loss and reading != "last"
+        other = replace(self, scores=self.others[reading], others={}, place=None, by_loss=by_loss)
+        if (row := READINGS[reading].paper) is None:
+            return other
+        paper, paper_std = printed(row, self.dataset) or (None, None)
+        return replace(other, paper=paper, paper_std=paper_std)
 
 
 @dataclass(frozen=True)
@@ -147,36 +158,62 @@ def _selected(row: Mapping[str, Any]) -> float | None:
     return row["test"] if row["validation"] > row["initial"]["validation"] else row["initial"]["test"]
 
 
-READINGS: dict[str, tuple[str, Callable[[Mapping[str, Any]], float | None]]] = {
-    "last": ("scored in the epoch in which training ended", lambda row: row.get("test_last")),
-    "selected": ("of initial and final assignment the one that is better on validation", _selected),
-    "initial": ("the initial assignment alone", _initial),
-    "averaged": (
+class Reading(NamedTuple):
+    """Another way to read the paper: what its row is called, what it is, and its score of a run."""
+
+    title: str
+    words: str
+    score: Callable[[Mapping[str, Any]], float | None]
+    paper: str | None = None
+    """The model whose printed numbers stand beside it: by default the entry's own, "" for none."""
+
+
+READINGS = {
+    "last": Reading(
+        "last (Algorithm 1)",
+        "what the paper's Algorithm 1 returns as it is printed, the labels of the epoch in which training "
+        "ended",
+        lambda row: row.get("test_last"),
+    ),
+    "selected": Reading(
+        "selected", "of initial and final assignment the one that is better on validation", _selected
+    ),
+    "initial": Reading(
+        "initial (Init.)",
+        "the initial assignment alone, beside Init. of the paper's Table 3, which has four graphs",
+        _initial,
+        "hdp-init",
+    ),
+    "averaged": Reading(
+        "averaged",
         "the mean of the seeds' assignments, which is not in the paper",
         lambda row: row.get("test_averaged"),
+        "",
     ),
 }
 """Other ways to read the paper. It does not say which epoch's weights are tested: ours is the best on
-validation, Algorithm 1 as printed returns the labels of its last iteration; and where the final assignment
-never passes the initial one on validation (line 14), the initial one is what is left. What the mean of
-several seeds' assignments comes to is no reading of the paper, and for users."""
+validation, Algorithm 1 as printed returns the labels of its last iteration, where early stopping ends it; and
+where the final assignment never passes the initial one on validation (line 14), the initial one is what is
+left. What the mean of several seeds' assignments comes to is no reading of the paper, and for users."""
 
 
 def _entry(cell: Cell) -> Entry:
-    readings = {name: by_split(cell, score) for name, (_, score) in READINGS.items()}
+    readings = {name: by_split(cell, reading.score) for name, reading in READINGS.items()}
     scores = by_split(cell, lambda row: row["test"])
     assert scores is not None
-    paper, paper_std = table_1().get(cell["model"], {}).get(cell["dataset"], (None, None))
+    paper, paper_std = printed(cell["model"], cell["dataset"]) or (None, None)
     return Entry(
         model=cell["model"],
         dataset=cell["dataset"],
         metric=cell["metric"],
         scores=scores,
         seeds=cell["seeds"],
-        paper=paper and round(paper, 6),
+        paper=paper,
         paper_std=paper_std,
         chosen=cell["chosen"]["by"],
         note=cell["chosen"]["note"],
+        earlier=not is_current(cell),
+        by_loss=cell["config"].get("select") == "loss" or cell["config"].get("by_loss", False),
         validation=fmean(row["validation"] for row in cell["splits"]),
         device=cell["device"],
         seconds=cell["seconds"],
@@ -185,10 +222,14 @@ def _entry(cell: Cell) -> Entry:
 
 
 def _placed(entries: Sequence[Entry]) -> list[Entry]:
-    """Mark the best and the second best of each column; those that are printed alike share a place."""
+    """Mark the best and the second best of each column; those that are printed alike share a place.
+
+    A rule takes none: it is there to measure the others by.
+    """
     placed = []
     for entry in entries:
-        others = [other.mean for other in entries if other.dataset == entry.dataset]
+        others = [e.mean for e in entries if e.dataset == entry.dataset and MODELS[e.model].learns]
         above = {round(mean, 4) for mean in others if round(mean, 4) > round(entry.mean, 4)}
-        placed.append(replace(entry, place=len(above) + 1 if len(above) < 2 else None))
+        place = len(above) + 1 if len(above) < 2 and MODELS[entry.model].learns else None
+        placed.append(replace(entry, place=place))
     return placed

@@ -8,8 +8,9 @@ Settings at the top of a file hold for every dataset, a table for the dataset it
     rescale = 0.9
 
 The packaged files lie beside this one; a file of the user's has the same form. Where it says which model it
-is for, ``model = "gcn"`` at its top, it is refused to others. Comments right below the name of a table say
-how its settings were chosen; ``note`` reads them.
+is for, ``model = "gcn"`` at its top, it is refused to others. The key ``chosen`` of a table says how its
+settings were chosen, as ``chosen = {by = "searched", validation = 0.87, splits = 10, trials = 64}``;
+``chosen`` reads it, and ``note`` says it in words.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 
 from heterophily.config import ConfigError, types
 from heterophily.models import find_model
+from heterophily.recipes.provenance import KEY, Chosen
 
 HERE = Path(__file__).parent
 PACKAGED = "paper"
@@ -45,7 +47,7 @@ def recipe(model: str, dataset: str, source: str | os.PathLike[str] = PACKAGED) 
     if dataset not in tables and not shared:
         known = ", ".join(tables) or "none at all"
         raise ConfigError(f"{_title(file)} has no recipe for {dataset}; it has: {known}")
-    settings = shared | tables.get(dataset, {})
+    settings = shared | {name: value for name, value in tables.get(dataset, {}).items() if name != KEY}
     where = f"{_title(file)} [{dataset}]" if dataset in tables else _title(file)
     try:
         found.config.parse(settings)
@@ -65,18 +67,32 @@ def datasets(model: str, source: str | os.PathLike[str] = PACKAGED) -> list[str]
     return list(_read(file)[1]) if file.exists() else []
 
 
-def note(model: str, dataset: str, source: str | os.PathLike[str] = PACKAGED) -> str:
-    """Return how the settings of a table were chosen, in the words of its comments.
+def chosen(model: str, dataset: str, source: str | os.PathLike[str] = PACKAGED) -> Chosen:
+    """Return how the settings of a table were chosen; of one that does not say it they are a guess."""
+    file = _file(find_model(model).name, source)
+    said = _read(file)[1].get(dataset, {}).get(KEY, {}) if file.exists() else {}
+    try:
+        if not isinstance(said, Mapping):
+            raise ConfigError(f'{KEY} must be a table such as {{by = "searched"}}, not {said!r}')
+        return Chosen.parse(said)
+    except ConfigError as error:
+        raise ConfigError(f"{_title(file)} [{dataset}]: {error}") from None
 
-    They are the comment lines right below the name of the table, or else those at the top of the file.
+
+def note(model: str, dataset: str, source: str | os.PathLike[str] = PACKAGED) -> str:
+    """Return how the settings of a table were chosen, in words: those of its search, or else of its comments.
+
+    Comments are the lines right below the name of the table, or else those at the top of the file.
     """
+    if said := chosen(model, dataset, source).words():
+        return said
     file = _file(find_model(model).name, source)
     lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
     named = re.compile(rf"""\[\s*(['"]?){re.escape(dataset)}\1\s*\]""")
     start = next((i + 1 for i, line in enumerate(lines) if named.match(line)), 0)
     for first in (start, 0):
-        if said := [line.lstrip("# ") for line in takewhile(lambda line: line[:1] == "#", lines[first:])]:
-            return " ".join(said)
+        if found := [line.lstrip("# ") for line in takewhile(lambda line: line[:1] == "#", lines[first:])]:
+            return " ".join(found)
     return ""
 
 

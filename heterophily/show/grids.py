@@ -52,7 +52,9 @@ def terminal(grid: Grid, width: int) -> Group:
     parts: list[RenderableType] = []
     first = max((len(name) for name, _ in grid.rows), default=0)
     wide = max(
-        max(len(p.number + p.spread) + 1, len(p.below) + 1) for _, row in grid.rows for p in (*row, Piece())
+        max(len(p.number + p.spread + p.mark), len(p.below)) + 1
+        for _, row in grid.rows
+        for p in (*row, Piece())
     )
     fit = max((width - first - 3) // (max(wide, *map(len, grid.heads)) + 2), 1)
     for start in range(0, len(grid.heads), fit):
@@ -91,9 +93,10 @@ def markdown(grid: Grid) -> str:
 
 
 def latex(grid: Grid) -> str:
-    """Return a grid in LaTeX; it needs the package booktabs."""
+    """Return a grid in LaTeX with its legend below; it needs the package booktabs."""
     lines = [
         "% needs \\usepackage{booktabs}",
+        "\\begin{tabular}{@{}l@{}}",
         f"\\begin{{tabular}}{{l{'r' * len(grid.heads)}}}",
         "\\toprule",
         f" & {' & '.join(map(_tex, grid.heads))} \\\\",
@@ -105,20 +108,26 @@ def latex(grid: Grid) -> str:
         if any(piece.below for piece in row):
             small = [f"{{\\scriptsize {_tex(piece.below)}}}" if piece.below else "" for piece in row]
             lines.append(f" & {' & '.join(small)} \\\\")
-    lines += ["\\bottomrule", "\\end{tabular}", *(f"% {words}" for words in (grid.legend, *grid.notes))]
+    words = "\\par ".join(map(_tex, (grid.legend, *grid.notes)))
+    lines += [
+        "\\bottomrule",
+        "\\end{tabular} \\\\[1ex]",
+        f"\\parbox{{\\linewidth}}{{\\footnotesize {words}}}",
+    ]
+    lines += ["\\end{tabular}"]
     return "\n".join(lines) + "\n"
 
 
-TEX = {
-    "±": "$\\pm$", "−": "$-$", "ᵈ": "$^{d}$", "ᵖ": "$^{p}$", "*": "$^{*}$", "_": "\\_", "%": "\\%",
-    "…": "\\dots", "·": "$\\cdot$", "▲": "$\\uparrow$", "▼": "$\\downarrow$", "≈": "$\\approx$", "<": "$<$",
-}  # fmt: skip
+TEX = str.maketrans({
+    "±": "$\\pm$", "−": "$-$", "ᵈ": "$^{d}$", "ᵉ": "$^{e}$", "ᵍ": "$^{g}$", "ᵏ": "$^{k}$", "ᵖ": "$^{p}$",
+    "*": "$^{*}$", "_": "\\_", "%": "\\%", "&": "\\&", "#": "\\#", "…": "\\dots{}", "–": "--",
+    "√": "$\\surd$", "·": "$\\cdot$", "▲": "$\\uparrow$", "▼": "$\\downarrow$", "≈": "$\\approx$",
+    "<": "$<$", ">": "$>$",
+})  # fmt: skip
 
 
 def _tex(text: str) -> str:
-    for character, command in TEX.items():
-        text = text.replace(character, command)
-    return text
+    return text.translate(TEX)
 
 
 STYLE = """

@@ -55,7 +55,7 @@ def grid(found: Comparison, table: Table1) -> Grid:
         "more; without a mark nothing is concluded. Below, adjusted p-values: of that test and of Wilcoxon's "
         "signed-rank test, which takes splits as independent though they overlap."
     )
-    legend += marks_words(entry for entry in entries.values() if entry)
+    legend += marks_words([entry for entry in entries.values() if entry])
     own = [f"{title(d)}{sign}" for d in datasets if (sign := _mark(entries[found.against, d]))]
     legend += f" {reference} itself: {', '.join(own)}." if own else ""
     return Grid(

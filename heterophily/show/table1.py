@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
+from heterophily.bench.published import printed
 from heterophily.bench.reproduce import Step
 from heterophily.bench.table1 import READINGS, Entry, Table1, table1
 from heterophily.graph.datasets import DATASETS
@@ -12,8 +13,16 @@ from heterophily.show.grids import Grid, Piece
 from heterophily.show.progress import clock
 from heterophily.show.tables import METRICS
 
-CHOSEN = {"defaults": "ᵈ", "published": "ᵖ", "recipe": ""}
-"""A mark where the setting was not searched here."""
+CHOSEN = {"searched": "", "published": "ᵖ", "kindred": "ᵏ", "guess": "ᵍ", "defaults": "ᵈ"}
+"""A mark where the setting was not searched on the dataset."""
+UNKNOWN, EARLIER, MISSING = "?", "ᵉ", "–"
+MARKS = {
+    "ᵖ": "settings published for this dataset, not searched here",
+    "ᵏ": "settings published or searched for another dataset, or for another form of the model",
+    "ᵍ": "a guess, within what the authors tried or by their program's defaults",
+    "ᵈ": "the model's default settings, not searched on this dataset",
+    UNKNOWN: "how its settings were chosen is not known",
+}
 
 
 def title(dataset: str) -> str:
@@ -52,32 +61,45 @@ def legend(table: Table1) -> str:
         title(e.dataset): METRICS[e.metric] for e in table.entries if METRICS[e.metric] != METRICS["accuracy"]
     }
     words += ": accuracy" + "".join(f", {metric} on {name}" for name, metric in other.items()) + "."
+    losses = sum(entry.by_loss for entry in table.entries)
+    rule = f", of the lowest validation loss in {cells(losses)} whose settings say so" if losses else ""
     words += (
-        " Each split is scored at the epoch that is best on validation. Below it the paper's number, where "
-        "there is one, and ours less the paper's: in points, and in standard errors of our mean (std / "
-        "√splits)."
-        " In every column the best is bold and the second best underlined."
+        f" Each split is scored at the epoch of the best validation score{rule}. Below it the paper's "
+        "number, where there is one, and ours less the paper's: in points, and in standard errors of our "
+        "mean (std / √splits). In every column the best is bold and the second best underlined; rules that "
+        "learn nothing take no place."
     )
+    if any(piece.number == MISSING for _, row in _rows(table) for piece in row):
+        words += f" {MISSING}: not trained yet, with the paper's number."
     words += marks_words(table.entries)
     if shown := [name for name in READINGS if any(name in _others(entry) for entry in table.entries)]:
-        said = "; ".join(f"… {name}: {READINGS[name][0]}" for name in shown)
+        said = "; ".join(f"… {READINGS[name].title}: {READINGS[name].words}" for name in shown)
         words += f" Other readings, from the same runs, {said}."
     return words
 
 
-def marks_words(entries: Iterable[Entry]) -> str:
+def marks_words(entries: Collection[Entry]) -> str:
     """Say what the marks of some entries mean, a sentence each."""
-    marks = {
-        "ᵈ": "the model's default settings, not searched on this dataset",
-        "ᵖ": "settings that others published",
-    }
-    used = set(map(mark, entries))
-    return "".join(f" {sign}: {said}." for sign, said in marks.items() if sign in used)
+    used = {letter for entry in entries for letter in mark(entry)}
+    words = "".join(f" {letter}: {said}." for letter, said in MARKS.items() if letter in used)
+    if EARLIER in used:
+        count = sum(entry.earlier for entry in entries)
+        words += f" {EARLIER}: {cells(count)} {'is' if count == 1 else 'are'} of an earlier recipe."
+    return words
+
+
+def cells(count: int) -> str:
+    """Return a number of cells in words."""
+    return f"{count} cell{'' if count == 1 else 's'}"
 
 
 def mark(entry: Entry) -> str:
-    """Return the mark of a setting that was not searched here; a rule has none to search."""
-    return CHOSEN[entry.chosen] if MODELS[entry.model].learns else ""
+    """Return the marks of a setting that was not searched here or is no longer packaged.
+
+    A rule has none to search.
+    """
+    chosen = CHOSEN.get(entry.chosen, UNKNOWN) if MODELS[entry.model].learns else ""
+    return chosen + (EARLIER if entry.earlier else "")
 
 
 def step_line(step: Step) -> str:
@@ -99,21 +121,22 @@ def grid(table: Table1) -> Grid:
     return Grid(
         heading="Table 1, reproduced",
         heads=[title(dataset) for dataset in table.datasets],
-        rows=[(name, [piece(entry) for entry in entries]) for name, entries in _rows(table)],
+        rows=list(_rows(table)),
         legend=legend(table),
         loud="A difference of more than one standard error is red. Point at a number to see how its setting "
-        "was chosen.",
+        "was chosen, and the paper's with its ±.",
     )
 
 
-def _rows(table: Table1) -> Iterator[tuple[str, list[Entry | None]]]:
+def _rows(table: Table1) -> Iterator[tuple[str, list[Piece]]]:
     """Yield the rows with their names, and one for each other reading of a model."""
     for model in table.models:
-        entries = [table.find(model, dataset) for dataset in table.datasets]
-        yield MODELS[model].title, entries
-        for reading in READINGS:
-            if any(entry and reading in _others(entry) for entry in entries):
-                yield f"… {reading}", [entry and entry.read(reading) for entry in entries]
+        entries = {dataset: table.find(model, dataset) for dataset in table.datasets}
+        yield MODELS[model].title, [piece(e) if e else missing(model, name) for name, e in entries.items()]
+        for name, reading in READINGS.items():
+            if any(entry and name in _others(entry) for entry in entries.values()):
+                found = [entry and entry.read(name) for entry in entries.values()]
+                yield f"… {reading.title}", [piece(entry) if entry else Piece() for entry in found]
 
 
 def _others(entry: Entry) -> set[str]:
@@ -126,17 +149,31 @@ def _others(entry: Entry) -> set[str]:
     return set(entry.others) & {"averaged"} if MODELS[entry.model].learns else set()
 
 
-def piece(entry: Entry | None) -> Piece:
-    """Return a cell of the table; a missing one is blank."""
-    if entry is None:
+def missing(model: str, dataset: str) -> Piece:
+    """Return the place of a cell that is to come: the paper's number, blank where there is none."""
+    if (found := printed(model, dataset)) is None:
         return Piece()
+    return Piece(number=MISSING, below=f"{100 * found[0]:.2f}", hint=f"not trained yet; {as_printed(*found)}")
+
+
+def as_printed(mean: float, std: float | None) -> str:
+    """Return what the paper prints, as paper 88.38 ± 4.20."""
+    return f"paper {100 * mean:.2f}" + ("" if std is None else f" ± {100 * std:.2f}")
+
+
+def piece(entry: Entry) -> Piece:
+    """Return a cell of the table."""
     number, _, spread = ours(entry).partition(" ")
+    hints = [f"{entry.chosen}: {entry.note}"]
+    hints += ["of an earlier recipe"] if entry.earlier else []
+    hints += ["at the epoch of the lowest validation loss"] if entry.by_loss else []
+    hints += [as_printed(entry.paper, entry.paper_std)] if entry.paper is not None else []
     return Piece(
         number=number,
         spread=f" {spread}" if spread else "",
         below=paper(entry),
         place=entry.place,
         mark=mark(entry),
-        hint=f"{entry.chosen}: {entry.note}",
+        hint="; ".join(hints),
         loud=entry.standard_errors is not None and abs(entry.standard_errors) > 1,
     )

@@ -19,9 +19,12 @@ from heterophily.graph import Graph
 from heterophily.graph.datasets import DATASETS
 from heterophily.graph.graph import GraphError
 from heterophily.recipes import note
+from heterophily.show.table1 import CHOSEN
 from tests.tiny import tiny_graph
 
+RESULTS = Path(__file__).parents[2] / "results"
 SMALL = "epoch = 5\nhidden_dim = 8\n"
+SEARCHED = "chosen = {by = 'searched', validation = 0.5, splits = 3, trials = 7}\n"
 
 
 @pytest.fixture
@@ -30,8 +33,8 @@ def kitchen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "recipes"
     folder.mkdir()
     monkeypatch.setattr("heterophily.recipes.HERE", folder)
-    (folder / "mlp.toml").write_text(f"# MLP: mine.\n[tiny]\n# mean validation accuracy 50.00\n{SMALL}")
-    (folder / "gcn.toml").write_text(f"# GCN: the settings of others.\n[tiny]\n{SMALL}")
+    (folder / "mlp.toml").write_text(f"# MLP: mine.\n[tiny]\n{SEARCHED}{SMALL}")
+    (folder / "gcn.toml").write_text(f"# GCN: of others.\n[tiny]\nchosen = {{by = 'published'}}\n{SMALL}")
     return folder
 
 
@@ -55,7 +58,10 @@ def test_every_cell_is_a_file_that_says_all_about_itself(tmp_path: Path, kitchen
     run(tmp_path, seeds=2)
     cell = read_cell(tmp_path / "results" / "table1" / "tiny" / "mlp.json")
     assert cell["config"] == MODELS["mlp"].config.parse({"epoch": 5, "hidden_dim": 8}).to_dict()
-    assert cell["chosen"] == {"by": "recipe", "note": "mean validation accuracy 50.00"}
+    assert cell["chosen"] == {
+        "by": "searched", "validation": 0.5, "splits": 3, "trials": 7,
+        "note": "mean validation score 50.00 on 3 splits, best of 7 settings",
+    }  # fmt: skip
     assert (cell["seed"], cell["seeds"], cell["device"], cell["ddof"]) == (0, 2, "cpu", 1)
     assert len(cell["splits"]) == 3 * 2 and set(cell["versions"]) >= {"heterophily", "torch"}
     for row in cell["splits"]:
@@ -83,15 +89,33 @@ def test_the_table_is_the_paper_s_by_default_and_more_on_request() -> None:
 
 
 def test_a_setting_says_how_it_was_chosen(kitchen: Path) -> None:
-    assert setting("mlp", "tiny")[1:] == ("recipe", "mean validation accuracy 50.00")
-    assert setting("gcn", "tiny")[1:] == ("published", "GCN: the settings of others.")
-    assert setting("gat", "tiny").by == "defaults" and setting("gat", "tiny").config == MODELS["gat"].config()
-    assert setting("majority", "tiny").by == "defaults"
+    assert setting("mlp", "tiny").to_json()["by"] == "searched"
+    assert setting("gcn", "tiny").to_json() == {"by": "published", "note": "GCN: of others."}
+    plain = setting("gat", "tiny")
+    assert plain.chosen.by == "defaults" and plain.config == MODELS["gat"].config()
+    assert setting("majority", "tiny").chosen.by == "defaults"
     (kitchen / "gat.toml").write_text("heads = 2\n[texas]\nheads = 4\n")
+    assert setting("gat", "texas").chosen.by == "guess"  # nothing says otherwise
     shared = setting("gat", "tiny")
-    assert shared.by == "defaults" and shared.config.to_dict()["heads"] == 2
+    assert shared.chosen.by == "defaults" and shared.config.to_dict()["heads"] == 2
     assert shared.note == "GAT has no recipe for tiny: what its recipes have in common"
     assert note("mlp", "elsewhere") == "MLP: mine." and note("linkx", "tiny") == ""
+
+
+@pytest.mark.parametrize("dataset, source", bench.KINDRED.items())
+def test_a_graph_without_a_recipe_takes_that_of_its_kindred_and_says_so(dataset: str, source: str) -> None:
+    kin, own = setting("gcn", dataset), setting("gcn", source)
+    assert kin.config == own.config and kin.note == f"the recipe for {source}: {own.note}"
+    assert kin.chosen.by == "kindred" and not kin.chosen.splits  # the search was not on this graph
+    assert setting("hdp", dataset).chosen.by == "searched"  # it has one of its own
+    assert setting("gcn", "minesweeper").chosen.by == setting("gcn", "tolokers").chosen.by == "defaults"
+
+
+def test_a_cell_in_results_says_of_its_setting_what_the_recipe_says() -> None:
+    cells = read_cells(RESULTS, "table1")
+    assert {cell["chosen"]["by"] for cell in cells} <= set(CHOSEN)
+    for cell in filter(bench.is_current, cells):
+        assert cell["chosen"]["by"] == setting(cell["model"], cell["dataset"]).chosen.by
 
 
 def test_the_initial_assignment_has_the_recipe_of_hdp_as_far_as_it_reads_it(kitchen: Path) -> None:

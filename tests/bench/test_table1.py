@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from html import unescape
 from typing import Any
 
 import numpy as np
 import pytest
 
-from heterophily.bench.published import table_1
+from heterophily.bench.opening import fingerprint
+from heterophily.bench.published import table_1, table_3
+from heterophily.bench.reproduce import setting
 from heterophily.bench.table1 import table1
-from heterophily.show.table1 import grid
+from heterophily.show import grids
+from heterophily.show.table1 import CHOSEN, MARKS, grid
 
 
 def cell(model: str, dataset: str, tests: list[float], **changes: Any) -> dict[str, Any]:
     rows = [{"split": i, "seed": 0, "test": test, "validation": 0.9} for i, test in enumerate(tests)]
     facts = {"metric": "accuracy", "seeds": 1, "device": "cpu", "seconds": 1.0}
-    chosen = {"by": "recipe", "note": "mean validation accuracy 90.00"}
-    return {"model": model, "dataset": dataset, "splits": rows, "chosen": chosen} | facts | changes
+    chosen = {"by": "searched", "note": "mean validation score 90.00"}
+    config = setting(model, dataset).config.to_dict()
+    opened = {"setting": fingerprint(model, dataset, config, {})}
+    found = {"model": model, "dataset": dataset, "config": config, "test_opened": opened}
+    return found | {"splits": rows, "chosen": chosen} | facts | changes
 
 
 def test_the_difference_is_in_points_and_in_standard_errors_of_our_mean() -> None:
@@ -45,6 +52,58 @@ def test_the_best_and_the_second_best_of_a_column_are_marked_and_ties_share() ->
     assert {entry.model: entry.place for entry in table.entries} == {
         "mlp": None, "gcn": 1, "hdp": 1, "gat": 2, "majority": None,
     }  # fmt: skip
+
+
+def test_a_rule_takes_no_place_however_few_others_there_are() -> None:
+    means = {"majority": 0.5, "twin-copy": 0.9, "mlp": 0.7}
+    table = table1([cell(name, "texas", [mean, mean]) for name, mean in means.items()])
+    assert {entry.model: entry.place for entry in table.entries} == {
+        "majority": None, "twin-copy": None, "mlp": 1,
+    }  # fmt: skip
+
+
+# What a reader is told
+
+
+def test_every_way_to_choose_a_setting_has_a_mark_of_its_own_that_the_legend_explains() -> None:
+    assert len(set(CHOSEN.values())) == len(CHOSEN) and not CHOSEN["searched"]
+    for by, letter in CHOSEN.items():
+        shown = grid(table1([cell("gcn", "texas", [0.5, 0.6], chosen={"by": by, "note": "x"})]))
+        assert shown.rows[0][1][0].mark == letter
+        assert [mark for mark in MARKS if f" {mark}: " in shown.legend] == ([letter] if letter else [])
+    shown = grid(table1([cell("gcn", "texas", [0.5, 0.6], chosen={"by": "recipe", "note": "x"})]))
+    assert shown.rows[0][1][0].mark == "?" and "how its settings were chosen is not known" in shown.legend
+
+
+def test_cells_of_an_earlier_recipe_are_marked_and_counted() -> None:
+    old = {"test_opened": {"setting": "another"}, "chosen": {"by": "published", "note": "x"}}
+    shown = grid(table1([cell("gcn", "texas", [0.5, 0.6], **old), cell("mlp", "texas", [0.5, 0.6])]))
+    assert {name: row[0].mark for name, row in shown.rows} == {"MLP": "", "GCN": "ᵖᵉ"}
+    assert " ᵉ: 1 cell is of an earlier recipe." in shown.legend
+    assert "earlier" not in grid(table1([cell("mlp", "texas", [0.5, 0.6])])).legend
+
+
+def test_a_cell_that_is_missing_shows_the_paper_s_number() -> None:
+    cells = [cell("gcnii", "texas", [0.5, 0.6]), cell("mlp", "pubmed", [0.5, 0.6])]
+    shown = grid(table1([*cells, cell("gcnii-star", "texas", [0.5, 0.6])]))
+    rows = dict(shown.rows)
+    assert (rows["GCNII"][1].number, rows["GCNII"][1].below) == ("–", "90.15")
+    assert rows["GCNII*"][1].number == rows["GCNII*"][1].below == ""  # the paper has none either
+    assert "–: not trained yet" in shown.legend and "paper 90.15 ± 0.43" in grids.html(shown)
+    assert "not trained" not in grid(table1(cells[:1])).legend
+
+
+def test_pointing_at_a_number_tells_the_spread_that_the_paper_prints() -> None:
+    assert "paper 88.38 ± 4.20" in grids.html(grid(table1([cell("hdp", "texas", [0.8, 0.9])])))
+
+
+def test_the_legend_says_by_score_or_by_loss() -> None:
+    score, loss = cell("mlp", "texas", [0.5, 0.6]), cell("acm-gcn", "cornell", [0.5, 0.6])
+    assert loss["config"]["select"] == "loss"
+    both = grid(table1([score, loss]))
+    assert "best validation score, of the lowest validation loss in 1 cell whose" in both.legend
+    assert "validation loss" not in grid(table1([score])).legend
+    assert "lowest validation loss" in dict(both.rows)["ACM-GCN"][0].hint
 
 
 def test_rows_and_columns_stand_in_the_order_of_the_paper() -> None:
@@ -109,7 +168,35 @@ def test_the_other_readings_of_the_paper_come_from_the_same_runs() -> None:
     read = entry.read("selected")
     assert read is not None and read.mean == pytest.approx(0.85) and read.place is None
     initial = entry.read("initial")
-    assert initial is not None and read.paper and initial.paper is None  # Table 1 prints HDP, not its start
+    assert initial is not None and read.paper and initial.paper is None  # Table 3 has no Texas
     assert entry.to_json()["readings"]["last"]["mean"] == pytest.approx(0.65)
     (plain,) = table1([cell("mlp", "texas", [0.5, 0.6])]).entries
     assert plain.others == {} and plain.read("initial") is None
+
+
+def test_the_initial_assignment_stands_beside_init_of_table_3() -> None:
+    rows = [
+        {"split": i, "test": 0.8, "validation": 0.9, "initial": {"test": 0.5, "validation": 0.8}}
+        for i in range(2)
+    ]
+    table = table1([cell("hdp", "wisconsin", [], splits=rows), cell("hdp-init", "wisconsin", [0.5, 0.6])])
+    by_itself, whole = table.entries[1], table.entries[0]
+    initial = whole.read("initial")
+    assert initial is not None
+    assert (initial.paper, initial.paper_std) == table_3()["Init."]["wisconsin"] == (0.8686, 0.0329)
+    assert by_itself.paper == initial.paper and whole.paper == table_1()["hdp"]["wisconsin"][0]
+    assert whole.to_json()["readings"]["initial"]["paper"] == 0.8686
+
+
+@pytest.mark.parametrize("kind", ["terminal", "markdown", "latex", "html"])
+def test_the_row_that_reads_algorithm_1_as_printed_is_named_so(kind: str) -> None:
+    rows = [
+        {"split": i, "test": 0.8, "test_last": 0.7, "validation": 0.9,
+         "initial": {"test": 0.5, "validation": 0.8}}
+        for i in range(2)
+    ]  # fmt: skip
+    text = grids.written(grid(table1([cell("hdp", "texas", [], splits=rows)])), kind)
+    dots = "\\dots{}" if kind == "latex" else "…"
+    assert kind != "latex" or text.isascii()
+    assert f"{dots} last (Algorithm 1)" in text and f"{dots} initial (Init.)" in text
+    assert "what the paper's Algorithm 1 returns as it is printed" in " ".join(unescape(text).split())

@@ -85,3 +85,15 @@ def test_a_cell_keeps_the_search_before_it_and_counts_its_settings() -> None:
     halves = write["after"](more, {"validation": 0.8, "trials": 30, "halves": True})
     assert write["proposals"](halves) == 250 and halves["before"] == more
     assert write["after"](halves, halves | {"trials": 60})["before"] == more
+
+
+def test_a_cell_of_an_earlier_recipe_is_told_of_the_search_that_led_to_it() -> None:
+    origin = runpy.run_path(str(HERE / "write_recipes.py"))["origin"]
+    before = {"model": "mlp", "config": {"dropout": 0.11}, "validation": 0.91234, "splits": 3, "trials": 8}
+    row = before | {"config": {"dropout": 0.22}, "validation": 0.92, "before": before}
+    cell = {"model": "mlp", "dataset": "texas", "test_opened": {"setting": "another"}}
+    said = origin(cell | {"config": {"dropout": 0.11}}, row)
+    assert (said["by"], said["validation"], said["splits"], said["trials"]) == ("searched", 0.9123, 3, 8)
+    assert said["note"] == "mean validation score 91.23 on 3 splits, best of 8 settings"
+    unknown = {"config": {"dropout": 0.33}, "chosen": {"by": "published", "note": "x"}}
+    assert origin(cell | unknown, row) == unknown["chosen"]  # nothing is made up

@@ -61,7 +61,7 @@ def cell() -> bytes:
     result = evaluate(tiny_graph(), "mlp", tiny_config("mlp"), [0, 1])
     opened = opening("nowhere.json", "mlp", "texas", result.config, {}, "mine")
     content = replace(result, opened=opened).to_json()
-    content |= {"dataset": "texas", "chosen": {"by": "recipe", "note": "x"}}
+    content |= {"dataset": "texas", "chosen": {"by": "searched", "note": "x"}}
     return to_text(sealed(content)).encode()
 
 

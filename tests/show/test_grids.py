@@ -57,10 +57,18 @@ def test_markdown_has_bold_and_underlined_numbers_and_blanks() -> None:
 def test_latex_uses_booktabs_and_leaves_no_character_it_cannot_set() -> None:
     text = grids.latex(GRID)
     body = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
+    assert "A legend, in \\%." in body and "A note." in body  # what marks mean is printed, too
     assert body.isascii() and "\\textbf{86.49} $\\pm$ 4.32$^{p}$" in body and "\\underline{80.00}" in body
     assert [body.count(rule) for rule in ("\\toprule", "\\midrule", "\\bottomrule")] == [1, 1, 1]
     assert all(line.count("&") == 2 for line in body.splitlines() if line.endswith("\\\\"))
     assert body.count("{") == body.count("}")
+    assert body.count("\\begin{tabular}") == body.count("\\end{tabular}")
+
+
+def test_latex_keeps_the_space_after_dots_and_sets_every_sign_that_legends_have() -> None:
+    signs = "… last – √splits ± − ᵈᵉᵍᵏᵖ ▲▼≈ <> 5 % a_b c&d · #"
+    text = grids.latex(Grid("", ["Texas"], [("… last", [Piece("1")])], signs))
+    assert "\\dots{} last & 1" in text and text.isascii()
 
 
 def test_html_is_a_whole_page_and_lets_no_text_become_markup() -> None:

@@ -32,7 +32,7 @@ function number(text) {
 function sort(table, column, down) {
   const body = table.tBodies[0];
   const rows = [...body.rows].map((row) => ({ row, text: row.cells[column].textContent.trim() }));
-  const blank = (text) => text === "" || text === "–";
+  const blank = (text) => text === "" || text.startsWith("–");
   const numeric = rows.every(({ text }) => blank(text) || !Number.isNaN(number(text)));
   const order = (a, b) => (numeric ? number(a) - number(b) : a.localeCompare(b, "en", { numeric: true }));
   rows.sort((a, b) => blank(a.text) - blank(b.text) || (down ? -1 : 1) * (blank(a.text) ? 0 : order(a.text, b.text)));
