@@ -358,11 +358,14 @@ def test_a_click_on_a_number_shows_its_splits(browser: Browser, results: Path) -
 
 
 def test_the_scores_of_a_cell_have_round_ticks(browser: Browser) -> None:
-    ticks = [float(text) for text in browser.texts("#cell-card .axes text[text-anchor=end]")]
+    ticks = [
+        float(tick.get_attribute("textContent"))
+        for tick in browser.all("#cell-card .axes text[text-anchor=end]")
+    ]
     steps = {round(b - a, 6) for a, b in pairwise(ticks)}
-    assert len(ticks) > 2 and len(steps) == 1
+    assert len(ticks) >= 2 and len(steps) == 1
     assert float(f"{steps.pop():e}"[:3]) in (1, 2, 2.5, 5)
-    assert browser.run("return [[33.1, 38.9], [0.2, 0.3], [50, 150]].map(ends => ticks(...ends))") == [
+    assert browser.run("return [[33.1, 38.9], [0.19, 0.31], [45, 155]].map(ends => ticks(...ends))") == [
         [34, 36, 38],
         [0.2, 0.225, 0.25, 0.275, 0.3],
         [50, 75, 100, 125, 150],
@@ -379,7 +382,9 @@ def test_a_mark_says_its_value_under_the_pointer_and_by_keys(browser: Browser) -
     tip = browser.one("#tip")
     told = browser.run("return arguments[0].dataset.tip", mark)
     assert tip.is_displayed() and tip.text == told and "±" in told
-    browser.run("arguments[0].focus()", figure.find_element("css selector", ":scope > svg"))
+    browser.run(
+        "arguments[0].focus({preventScroll: true})", figure.find_element("css selector", ":scope > svg")
+    )
     seen = []
     for _ in range(3):
         browser.press("\ue014")  # the right arrow
@@ -414,7 +419,7 @@ def test_the_edge_browser_shows_what_hdp_said(browser: Browser) -> None:
     place = next(k for k, others in enumerate(result.neighbors) if len(others) > 2)
     node = result.ids[result.centers[place]]
     field = browser.one("#e-node")
-    field.clear()
+    field.send_keys("\ue009a")  # Control-A
     field.send_keys(str(node), "\ue007")
     assert (
         f"Node {node}," in browser.one("#e-said").text
@@ -464,7 +469,7 @@ def test_a_neighbor_stands_on_the_side_of_its_verdict_as_near_as_it_is_probable(
 def test_enter_goes_to_the_neighbor_that_the_arrow_keys_have_reached(browser: Browser) -> None:
     browser.choose("#e-dataset", "synthetic")
     before = browser.one("#e-node").get_attribute("value")
-    browser.run("document.getElementById('e-graph').focus()")
+    browser.run("document.getElementById('e-graph').focus({preventScroll: true})")
     browser.press("\ue014")  # the right arrow
     told = browser.one("#tip").text
     browser.press("\ue007")  # Enter
@@ -475,12 +480,12 @@ def test_enter_goes_to_the_neighbor_that_the_arrow_keys_have_reached(browser: Br
 def test_a_node_that_is_not_there_leaves_the_one_that_is_shown(browser: Browser) -> None:
     browser.choose("#e-dataset", "synthetic")
     field = browser.one("#e-node")
+    browser.one("#e-on").click()
     here = field.get_attribute("value")
     assert here != "0"
-    for wanted in ("", "9999"):
-        field.clear()
-        field.send_keys(wanted, "\ue007")
-        browser.run("document.activeElement.blur()")
+    for keys in ("\ue003", "9999"):  # Backspace, and another number
+        field.send_keys("\ue009a")  # Control-A
+        field.send_keys(keys, "\ue007")
         assert field.get_attribute("value") == here
     assert f"Node 9999 is not in this choice. Still shown: Node {here}," in browser.one("#e-said").text
 

@@ -229,9 +229,9 @@ function showCell() {
     make("details", {}, make("summary", {}, "All settings"), make("dl", { class: "settings" }, ...settings)));
 }
 
-// Some four round numbers between two.
+// Two to six round numbers between two others.
 function ticks(low, high) {
-  const rough = (high - low) / 4, power = 10 ** Math.floor(Math.log10(rough));
+  const rough = (high - low) / 5, power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 2.5, 5, 10].find((k) => k * power >= rough);
   const first = Math.ceil(low / step);
   return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, k) => Number(((first + k) * step).toPrecision(10)));
