@@ -315,7 +315,7 @@ function browseEdges() {
 
   function node(k, x, y, r, text) {
     const made = make("g", { class: "node", style: `--k:${color(k)}`, transform: `translate(${x} ${y})`, "data-tip": text },
-      make("circle", { r }), make("text", { style: `font-size:${Math.min(0.85 * r, 11)}px` }, name(k).slice(0, 3)));
+      make("circle", { r }), make("text", { style: `font-size:${Math.min(Math.max(0.85 * r, 8), 11)}px` }, name(k).slice(0, 3)));
     if (order.some((i) => graph.centers[i] === k)) {
       made.classList.add("go");
       made.addEventListener("click", () => go(graph.ids[k]));
