@@ -76,7 +76,7 @@ def test_circles_that_cannot_overlap_as_they_should_say_how_far_off_they_are() -
 
 
 @pytest.mark.parametrize("count, written", [(3, 9), (12, 0)])
-def test_the_numbers_of_a_matrix_are_written_where_they_fit(count: int, written: int) -> None:
+def test_the_numbers_of_a_matrix_are_written_where_they_all_fit(count: int, written: int) -> None:
     classes = [f"a class of papers {k}" for k in range(count)]
     nodes = {space: [[0.0, 1.0]] * count for space in ("h", "h_hm", "h_ht")}
     cosines = (2 * np.eye(count) - 1).tolist()

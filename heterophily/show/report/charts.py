@@ -207,16 +207,12 @@ class Chart:
     def cell(
         self, row: int, column: int, value: float | None, text: str, tip: str, signed: bool = False
     ) -> None:
-        """Fill a field of a matrix by its value from 0 to 1, or from -1; with its text where that fits."""
+        """Fill a field of a matrix by its value from 0 to 1, or from -1, with words in it."""
         share = 0.0 if value is None else min(abs(value), 1.0)
         (a, b), (c, d) = self.at(column - 0.5, row - 0.5), self.at(column + 0.5, row + 0.5)
         wide, high = abs(c - a), abs(d - b)
         color = OTHER if not signed else BLUE if value is not None and value < 0 else RED
-        words = (
-            f'<text x="{(a + c) / 2:.1f}" y="{(b + d) / 2:.1f}">{escape(text)}</text>'
-            if LETTER * len(text) + 6 <= wide and high >= 14
-            else ""
-        )
+        words = f'<text x="{(a + c) / 2:.1f}" y="{(b + d) / 2:.1f}">{escape(text)}</text>' if text else ""
         self.parts.append(
             f'<g class="value cell" style="--k:{color};--p:{100 * share:.0f}%">'
             f'<rect x="{min(a, c):.2f}" y="{min(b, d):.2f}" width="{wide:.2f}" height="{high:.2f}"/>'

@@ -13,6 +13,7 @@ from heterophily.bench.table1 import Table1
 from heterophily.models import MODELS
 from heterophily.show.report.charts import (
     HERE,
+    LETTER,
     ONE,
     PAPER,
     TEXT,
@@ -464,10 +465,13 @@ def _matrix(
     """Draw a square matrix over the classes."""
     few = [short(name, 10) for name in classes]
     chart = Chart(heading, names(across, few), names(down, few, down=True), height=330, grid=False)
+    said = [["–" if value is None else words(value) for value in row] for row in matrix]
+    longest = max(len(text) for row in said for text in row)
+    fit = LETTER * longest + 4 <= (chart.right - chart.left) / len(classes)  # all are written, or none
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
-            text = "–" if value is None else words(value)
-            chart.cell(i, j, value, text, f"{texts[i][j]}: {text}", signed)
+            text = said[i][j]
+            chart.cell(i, j, value, text if fit else "", f"{texts[i][j]}: {text}", signed)
             chart.rows.append({columns[0]: classes[i], columns[1]: classes[j], columns[2]: value})
     return chart
 

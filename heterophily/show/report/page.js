@@ -180,11 +180,10 @@ function pick() {
 
 // A table that is too wide for its place among the figures has a row of its own.
 function giveRoom() {
-  for (const part of all(".beside")) {
-    part.classList.remove("own");
-    const table = part.querySelector(".wide");
-    part.classList.toggle("own", Boolean(table) && table.scrollWidth > table.clientWidth);
-  }
+  const tables = all(".beside > .wide");
+  tables.forEach((table) => table.parentNode.classList.remove("own"));
+  const tight = tables.filter((table) => table.scrollWidth > table.clientWidth);
+  tight.forEach((table) => table.parentNode.classList.add("own"));
 }
 
 addEventListener("resize", giveRoom);
