@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from heterophily.bench.cells import read_cell, write_cell
 from heterophily.show.report import report
 from heterophily.show.report.figures import study_charts
 from heterophily.show.report.page import thinned
+from heterophily.show.style import PALETTE
 from heterophily.studies import STUDIES
 from tests.command import Ask
 from tests.studies.made import made
@@ -55,7 +58,13 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     edges = replace(made("edges"), dataset=EVIL_NAME, classes=[EVIL, "</script>", "'c"])
     (folder / "studies" / "evil-edges.json").write_text(edges.to_text())
     (folder / "tuning").mkdir()
-    tuned = {"model": EVIL, "dataset": "texas", "validation": 0.5, "config": {"a": EVIL}, "trials": 3}
+    tuned = {
+        "model": EVIL,
+        "dataset": "texas",
+        "validation": 0.5,
+        "config": {"a": EVIL, "b": 0.5},
+        "trials": 3,
+    }
     (folder / "tuning" / "x.json").write_text(
         json.dumps([tuned, tuned | {"model": "gcn", "validation": 0.75}])
     )
@@ -153,8 +162,10 @@ def test_edges_that_take_too_much_room_are_thinned_to_a_sample() -> None:
 def test_points_that_take_too_much_room_are_a_sample_that_says_so() -> None:
     result = made("tsne")
     for chart in study_charts(result, points=20)[:3]:
-        assert len(chart.rows) == 20 and chart.note.endswith("20 of 48 nodes are drawn.")
-    assert [len(chart.rows) for chart in study_charts(result)[:3]] == [48, 48, 48]
+        drawn = [row for row in chart.rows if row["kind"] == "node"]
+        assert len(drawn) == 20 and chart.note.endswith("20 of 48 nodes are drawn.")
+    for chart in study_charts(result)[:3]:
+        assert [row.get("node") for row in chart.rows[:48]] == list(range(48))
 
 
 def test_the_command_writes_the_page_and_says_where(ask: Ask, results: Path) -> None:
@@ -312,6 +323,20 @@ def test_the_picker_of_datasets_hides_the_others(browser: Browser) -> None:
     assert browser.texts("#table1 thead th") == every and browser.texts("#study-ablation h2")
 
 
+def test_of_a_chosen_dataset_no_way_leads_nowhere(browser: Browser) -> None:
+    ways = browser.texts("nav a")
+    browser.choose("#pick-dataset", "Texas")  # of which there are cells, and no study
+    left = browser.texts("nav a")
+    shown = "[...document.querySelectorAll('nav a')].filter(a => a.offsetParent)"
+    assert browser.run(f"return {shown}.every(a => document.querySelector(a.hash).offsetParent)")
+    assert "Table 1" in left and "Ablation" in ways and "Ablation" not in left
+    assert browser.one("#e-none").is_displayed() and not browser.one("#e-browser").is_displayed()
+    told = "[...document.querySelectorAll('#table1 figure')].at(-1).querySelectorAll('.value:not([hidden])')"
+    assert set(browser.run(f"return [...{told}].map(mark => mark.dataset.dataset)")) == {"Texas"}
+    browser.choose("#pick-dataset", "all")
+    assert browser.texts("nav a") == ways and browser.one("#e-browser").is_displayed()
+
+
 def test_the_picker_of_models_makes_one_stand_out(browser: Browser) -> None:
     browser.choose("#pick-model", "GCN")
     assert browser.texts("#table1 tr.picked th") == ["GCN"]
@@ -324,10 +349,27 @@ def test_a_click_on_a_number_shows_its_splits(browser: Browser, results: Path) -
     row = next(row for row in browser.all("#table1 tbody tr") if row.text.startswith("MLP"))
     browser.run("arguments[0].cells[2].click()", row)
     assert browser.one("#cell-card h3").text == "MLP on Texas"
+    assert 0 <= browser.run("return document.getElementById('cell').getBoundingClientRect().top") < 200
+    assert browser.one("#picked a").get_attribute("hash") == "#cell"
     cell = json.loads((results / "table1" / "texas" / "mlp.json").read_text())
     saved = pd.read_csv(io.StringIO(browser.saved(browser.one("#cell-card button.save"))))
     assert saved["test"].tolist() == pytest.approx([split["test"] for split in cell["splits"]])
     assert saved["validation"].tolist() == pytest.approx([split["validation"] for split in cell["splits"]])
+
+
+def test_the_scores_of_a_cell_have_round_ticks(browser: Browser) -> None:
+    ticks = [
+        float(tick.get_attribute("textContent"))
+        for tick in browser.all("#cell-card .axes text[text-anchor=end]")
+    ]
+    steps = {round(b - a, 6) for a, b in pairwise(ticks)}
+    assert len(ticks) >= 2 and len(steps) == 1
+    assert float(f"{steps.pop():e}"[:3]) in (1, 2, 2.5, 5)
+    assert browser.run("return [[33.1, 38.9], [0.19, 0.31], [45, 155]].map(ends => ticks(...ends))") == [
+        [34, 36, 38],
+        [0.2, 0.225, 0.25, 0.275, 0.3],
+        [50, 75, 100, 125, 150],
+    ]
 
 
 def test_a_mark_says_its_value_under_the_pointer_and_by_keys(browser: Browser) -> None:
@@ -340,7 +382,9 @@ def test_a_mark_says_its_value_under_the_pointer_and_by_keys(browser: Browser) -
     tip = browser.one("#tip")
     told = browser.run("return arguments[0].dataset.tip", mark)
     assert tip.is_displayed() and tip.text == told and "±" in told
-    browser.run("arguments[0].focus()", figure.find_element("css selector", ":scope > svg"))
+    browser.run(
+        "arguments[0].focus({preventScroll: true})", figure.find_element("css selector", ":scope > svg")
+    )
     seen = []
     for _ in range(3):
         browser.press("\ue014")  # the right arrow
@@ -348,6 +392,10 @@ def test_a_mark_says_its_value_under_the_pointer_and_by_keys(browser: Browser) -
     assert len(set(seen)) == 3
     browser.press("\ue00c")  # Escape
     assert not tip.is_displayed()
+    browser.press("\ue014")
+    assert tip.is_displayed()
+    browser.run("scrollBy(0, 100); return new Promise(done => setTimeout(done, 100))")
+    assert not tip.is_displayed()  # the mark has moved on
 
 
 def test_the_data_of_a_figure_is_saved_as_csv(browser: Browser) -> None:
@@ -360,6 +408,8 @@ def test_the_data_of_a_figure_is_saved_as_csv(browser: Browser) -> None:
     assert (
         len(browser.all("main figure button.save")) == len(browser.all("main figure")) - 1
     )  # the graph's is apart
+    files = browser.run("return [...document.querySelectorAll('[data-file]')].map(e => e.dataset.file)")
+    assert len(set(files)) == len(files) and "tsne-synthetic-h-hm.csv" in files
 
 
 def test_the_edge_browser_shows_what_hdp_said(browser: Browser) -> None:
@@ -369,14 +419,17 @@ def test_the_edge_browser_shows_what_hdp_said(browser: Browser) -> None:
     place = next(k for k, others in enumerate(result.neighbors) if len(others) > 2)
     node = result.ids[result.centers[place]]
     field = browser.one("#e-node")
-    field.clear()
+    field.send_keys("\ue009a")  # Control-A
     field.send_keys(str(node), "\ue007")
     assert (
         f"Node {node}," in browser.one("#e-said").text
         and f"{len(result.ids)} nodes" in browser.one("#e-said").text
     )
     rows = [row.find_elements("css selector", "th, td") for row in browser.all("#e-table tbody tr")]
-    shown = [(int(row[0].text), float(row[1].text), row[2].text.split()[0]) for row in rows]
+    shown = [
+        (int(row[0].text), float(row[1].get_attribute("data-value")), row[2].text.split()[0]) for row in rows
+    ]
+    assert all(row[1].text in (f"{p:.4f}", "<0.0001") for row, (_, p, _) in zip(rows, shown))
     verdicts = ["homophilous" if mark else "heterophilous" for mark in result.homophilous[place]]
     others = [result.ids[k] for k in result.neighbors[place]]
     assert shown == list(zip(others, result.probability[place], verdicts))
@@ -391,6 +444,52 @@ def test_the_edge_browser_shows_what_hdp_said(browser: Browser) -> None:
     assert f"Node {others[0]}," in browser.one("#e-said").text
 
 
+def test_a_neighbor_stands_on_the_side_of_its_verdict_as_near_as_it_is_probable(browser: Browser) -> None:
+    browser.choose("#e-dataset", "synthetic")
+    seen = browser.run("""return data.edges[0].centers.map(() => {
+      document.getElementById("e-on").click();
+      return [...document.querySelectorAll("#e-graph .node")].slice(0, -1).map(e => [e.dataset.tip,
+        Number(e.querySelector("circle").getAttribute("r")),
+        ...e.getAttribute("transform").match(/[\\d.]+/g).map(Number)]);
+    })""")
+    crowds, alone = 0, 0
+    for nodes in seen:
+        sides = {tip: tip.split("called ")[1].split(",")[0] for tip, *_ in nodes}
+        crowds += len(nodes) > 7
+        alone += len(set(sides.values())) == 1
+        for tip, _, x, y in nodes:
+            assert (x < 200) == (sides[tip] == "homophilous")
+            p = 0.0 if "<0.0001" in tip else float(tip.split("P = ")[1].split(";")[0])
+            assert math.hypot(x - 200, y - 205) == pytest.approx(180 - 100 * p, abs=0.02)
+        for (_, r, *one), (_, s, *two) in combinations(nodes, 2):
+            assert math.dist(one, two) > 0.9 * (r + s)  # hardly any overlap
+    assert crowds and alone
+
+
+def test_enter_goes_to_the_neighbor_that_the_arrow_keys_have_reached(browser: Browser) -> None:
+    browser.choose("#e-dataset", "synthetic")
+    before = browser.one("#e-node").get_attribute("value")
+    browser.run("document.getElementById('e-graph').focus({preventScroll: true})")
+    browser.press("\ue014")  # the right arrow
+    told = browser.one("#tip").text
+    browser.press("\ue007")  # Enter
+    after = browser.one("#e-node").get_attribute("value")
+    assert told.startswith(f"node {after},") and after != before and not browser.one("#tip").is_displayed()
+
+
+def test_a_node_that_is_not_there_leaves_the_one_that_is_shown(browser: Browser) -> None:
+    browser.choose("#e-dataset", "synthetic")
+    field = browser.one("#e-node")
+    browser.one("#e-on").click()
+    here = field.get_attribute("value")
+    assert here != "0"
+    for keys in ("\ue003", "9999"):  # Backspace, and another number
+        field.send_keys("\ue009a")  # Control-A
+        field.send_keys(keys, "\ue007")
+        assert field.get_attribute("value") == here
+    assert f"Node 9999 is not in this choice. Still shown: Node {here}," in browser.one("#e-said").text
+
+
 def test_the_edge_browser_finds_nodes_classified_wrongly(browser: Browser) -> None:
     result = made("edges")
     wrong = [
@@ -403,7 +502,7 @@ def test_the_edge_browser_finds_nodes_classified_wrongly(browser: Browser) -> No
 
 
 def test_evil_names_are_shown_as_they_are(browser: Browser) -> None:
-    assert EVIL in browser.texts("#tuning tbody th") and f"a = {EVIL}" in browser.texts("#tuning td")
+    assert EVIL in browser.texts("#tuning tbody th") and f"a = {EVIL}, b = 0.5" in browser.texts("#tuning td")
     browser.choose("#pick-dataset", EVIL_NAME)  # which the edge browser follows
     assert EVIL in browser.one("#e-facts").text and EVIL_NAME in browser.one("#e-said").text
     assert EVIL_NAME in browser.texts("#study-confusion h3") and not browser.run("return window.hacked")
@@ -449,6 +548,39 @@ def test_a_page_is_as_wide_as_the_screen(browser: Browser, width: int) -> None:
                        "e.checkVisibility()).map(e => e.getBoundingClientRect().height))") > 8  # fmt: skip
 
 
+def test_a_finger_finds_every_link(browser: Browser) -> None:
+    browser.open(360)
+    script = "return [...document.querySelectorAll('nav a, summary')].filter(e => e.offsetParent)"
+    assert browser.run(f"{script}.every(e => e.getBoundingClientRect().height >= 24)")
+
+
+@pytest.mark.parametrize("media, width", [("screen", 1200), ("screen", 1000), ("print", 1032)])
+def test_tables_are_not_cut_by_the_figures_beside_them(browser: Browser, media: str, width: int) -> None:
+    browser.open(width)
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
+    script = (
+        "return [...document.querySelectorAll('.beside .wide')].filter(e => e.scrollWidth > e.clientWidth)"
+    )
+    assert browser.run(f"{script}.map(e => e.ariaLabel)") == []
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen"})
+
+
+def test_a_dark_page_changes_dark_colors_only(browser: Browser) -> None:
+    def shown(color: str) -> list[float]:
+        """Oklab's lightness, chroma and hue of a mark."""
+        return list(browser.run("""
+          const mark = document.body.appendChild(document.createElement("i"));
+          mark.style = `--k:${arguments[0]};color:oklch(from var(--ink) l c h)`;
+          return getComputedStyle(mark).color.match(/[\\d.]+/g).map(Number);
+        """, color))  # fmt: skip
+
+    by_day = {color: shown(color) for color in PALETTE}
+    browser.open(scheme="dark")
+    by_night = {color: shown(color) for color in PALETTE}
+    changed = [color for color in PALETTE if by_night[color] != pytest.approx(by_day[color], abs=1e-3)]
+    assert changed == ["#0072b2", "#555555"] and all(by_night[color][0] >= 0.549 for color in PALETTE)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_stand_out_from_the_page_by_day_and_by_night(browser: Browser, scheme: str) -> None:
     browser.open(scheme=scheme)
@@ -474,4 +606,11 @@ def test_printed_it_has_no_pickers_and_is_light(browser: Browser) -> None:
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert not browser.one("#pickers").is_displayed() and browser.one("#table1 table").is_displayed()
     assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not browser.one("#table1 .legend p").is_displayed()
+    browser.driver.execute_cdp_cmd("Page.printToPDF", {})
+    assert browser.one("#table1 .legend p").is_displayed()
+    style = "getComputedStyle(document.querySelector(arguments[0]))"
+    sizes = [browser.run(f"return {style}.fontSize", cell) for cell in ("#tuning td", "#tuning td.long")]
+    assert sizes[0] == sizes[1]
+    assert browser.run(f"return {style}.whiteSpace", "#table1 td") == "nowrap"
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen"})

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import to_hex
 from matplotlib.ticker import MaxNLocator
 
-from heterophily.show.style import OTHER, SAME, class_colors
+from heterophily.show.style import MARKERS, OTHER, PALETTE, SAME
 
 WIDTH = 400
 """Units of a chart, about as many as a telephone has pixels: its words stay readable there."""
@@ -24,15 +24,17 @@ TEXT = "var(--text)"
 LETTER = 6.3
 """Width of a letter, roughly."""
 SHAPES = {
-    "s": "M-4-4H4V4H-4Z",
-    "^": "M0-5 5 4H-5Z",
-    "v": "M0 5 5-4H-5Z",
-    "D": "M0-5.4 5.4 0 0 5.4-5.4 0Z",
-    "P": "M-1.6-5H1.6V-1.6H5V1.6H1.6V5H-1.6V1.6H-5V-1.6H-1.6Z",
-    "X": "M-5-3-3-5 0-2 3-5 5-3 2 0 5 3 3 5 0 2-3 5-5 3-2 0Z",
-    "*": "M0-7.5 1.8-2.4 7.1-2.3 2.9.9 4.4 6.1 0 3.1-4.4 6.1-2.9.9-7.1-2.3-1.8-2.4Z",
+    "s": "-4-4h8v8h-8z",
+    "^": "0-5l5 9h-10z",
+    "v": "0 5l5-9h-10z",
+    "D": "0-5.4l5.4 5.4-5.4 5.4-5.4-5.4z",
+    "P": "-1.6-5h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4v-3.2h3.4z",
+    "X": "-5-3l2-2 3 3 3-3 2 2-3 3 3 3-2 2-3-3-3 3-2-2 3-3z",
+    "*": "0-7.5l1.8 5.1 5.3 .1-4.2 3.2 1.5 5.2-4.4-3-4.4 3 1.5-5.2-4.2-3.2 5.3-.1z",
 }
-"""Outlines of the markers that matplotlib names so; any other is a circle."""
+"""Outlines of the markers that matplotlib names so, around a point; any other is a circle."""
+RED, BLUE = "#b2182b", "#2166ac"
+"""Of a matrix with signs: above 0, and below."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +82,15 @@ def names(label: str, texts: Sequence[str], down: bool = False) -> Axis:
 
 
 def short(text: str, most: int = 20) -> str:
-    """Return a text cut to a length."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    """Return a text cut to a length; names often differ at their end, so it is cut in the middle."""
+    end = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - end]}…{text[-end:]}"
 
 
-def colors(count: int) -> list[str]:
-    """Return a color for each class."""
-    return [to_hex(color) for color in class_colors(count)]
+def class_looks(count: int) -> list[Look]:
+    """Return a look for each class: no two share color and marker; the star is for prototypes."""
+    markers = MARKERS[:-1]
+    return [Look(PALETTE[k % len(PALETTE)], markers[k % len(markers)]) for k in range(count)]
 
 
 @dataclass
@@ -99,6 +103,8 @@ class Chart:
     height: float = 250
     frame: bool = True
     """Whether there are axes."""
+    panel: str = ""
+    """Which of the charts of a study it is."""
     dataset: str = ""
     """What the picker of datasets goes by."""
     model: str = ""
@@ -114,9 +120,11 @@ class Chart:
         self.left = 18 + LETTER * wide + (16 if self.y.label else 0) if self.frame else 6
         self.right, self.top = WIDTH - 12, 10
         room = (self.right - self.left) / max(len(self.x.ticks), 1)
-        long = max((len(text) for _, text in self.x.ticks), default=0)
-        self.turned = LETTER * long > room
-        below = (LETTER * long * 0.72 + 14 if self.turned else 20) + (20 if self.x.label else 0)
+        lines = [text.split("\n") for _, text in self.x.ticks]
+        self.turned = LETTER * max((len(line) for text in lines for line in text), default=0) > room
+        long = max((len(" · ".join(text)) for text in lines), default=0)
+        high = 14 * max(map(len, lines), default=1) + 6
+        below = (LETTER * long * 0.72 + 14 if self.turned else high) + (20 if self.x.label else 0)
         self.bottom = self.height - (below if self.frame else 6)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
@@ -139,21 +147,23 @@ class Chart:
         along: str = "y",
         size: float = 1.0,
         model: str = "",
+        dataset: str = "",
     ) -> None:
-        """Draw a point, with its spread to both sides along an axis."""
+        """Draw a point, with its spread to both sides along an axis, as far as the axis goes."""
         if row is not None:
             self.rows.append(row)
         a, b = self.at(x, y)
         bar = ""
         if spread:
-            ends = [
-                self.at(x + s * spread, y) if along == "x" else self.at(x, y + s * spread) for s in (-1, 1)
-            ]
-            (p, q), (r, s) = ends
+            axis, middle = (self.x, x) if along == "x" else (self.y, y)
+            least, most = sorted((axis.low, axis.high))
+            ends = (max(middle - spread, least), min(middle + spread, most))
+            (p, q), (r, s) = (self.at(end, y) if along == "x" else self.at(x, end) for end in ends)
             bar = f'<path class="error" d="M{p} {q}L{r} {s}"/>'
         scale = f" scale({size:.2f})" if size != 1 else ""
+        about = attribute("model", model) + attribute("dataset", dataset)
         self.parts.append(
-            f'<g {_k(look.color)}{_model(model)} class="value">{bar}<g transform="translate({a} {b}){scale}">'
+            f'<g {_k(look.color)}{about} class="value">{bar}<g transform="translate({a} {b}){scale}">'
             f"{_shape(look)}</g><title>{escape(tip)}</title></g>"
         )
 
@@ -161,7 +171,7 @@ class Chart:
         """Join points."""
         path = "L".join("{} {}".format(*self.at(x, y)) for x, y in points)
         if path:
-            self.parts.append(f'<path class="line" {_k(look.color)}{_model(model)} d="M{path}"/>')
+            self.parts.append(f'<path class="line" {_k(look.color)}{attribute("model", model)} d="M{path}"/>')
 
     def band(self, points: Sequence[tuple[float, float, float]], look: Look) -> None:
         """Fill what lies between two heights at each x."""
@@ -194,26 +204,32 @@ class Chart:
             f'height="{high:.2f}"/>{words}<title>{escape(tip)}</title></g>'
         )
 
-    def cell(self, row: int, column: int, value: float | None, text: str, tip: str) -> None:
-        """Fill a field of a matrix: blue by its value from 0 to 1, orange below 0."""
+    def cell(
+        self, row: int, column: int, value: float | None, text: str, tip: str, signed: bool = False
+    ) -> None:
+        """Fill a field of a matrix by its value from 0 to 1, or from -1, with words in it."""
         share = 0.0 if value is None else min(abs(value), 1.0)
         (a, b), (c, d) = self.at(column - 0.5, row - 0.5), self.at(column + 0.5, row + 0.5)
         wide, high = abs(c - a), abs(d - b)
-        color = SAME if value is not None and value < 0 else OTHER
+        color = OTHER if not signed else BLUE if value is not None and value < 0 else RED
+        words = f'<text x="{(a + c) / 2:.1f}" y="{(b + d) / 2:.1f}">{escape(text)}</text>' if text else ""
         self.parts.append(
             f'<g class="value cell" style="--k:{color};--p:{100 * share:.0f}%">'
             f'<rect x="{min(a, c):.2f}" y="{min(b, d):.2f}" width="{wide:.2f}" height="{high:.2f}"/>'
-            f'<text x="{(a + c) / 2:.1f}" y="{(b + d) / 2:.1f}">{escape(text)}</text>'
-            f"<title>{escape(tip)}</title></g>"
+            f"{words}<title>{escape(tip)}</title></g>"
         )
 
-    def cloud(self, points: Iterable[tuple[float, float]], color: str, name: str, width: float) -> None:
-        """Draw many points, as one path of dots."""
-        path = "".join("M{:.1f} {:.1f}h0".format(*self.at(x, y)) for x, y in points)
-        self.parts.append(
-            f'<path class="cloud" {_k(color)} data-name="{escape(name)}" stroke-width="{width:.1f}" '
-            f'd="{path}"/>'
-        )
+    def cloud(self, points: Iterable[tuple[float, float]], look: Look, name: str, width: float) -> None:
+        """Draw many points, as one path of marks that are ``width`` wide."""
+        scale = width / 9
+        outline = SHAPES.get(look.marker)
+        if outline:
+            step = re.sub(r"-?\d*\.?\d+", lambda found: f" {scale * float(found[0]):.1f}", f"m{outline}")
+            drawn = 'class="cloud"'
+        else:
+            step, drawn = "h0", f'class="cloud dots" stroke-width="{width:.1f}"'
+        path = "".join("M{:.1f} {:.1f}".format(*self.at(x, y)) + step for x, y in points)
+        self.parts.append(f'<path {drawn} {_k(look.color)} data-name="{escape(name)}" d="{path}"/>')
 
     def disc(self, x: float, y: float, radius: float, color: str, tip: str) -> None:
         """Draw a circle to scale, see-through."""
@@ -229,12 +245,10 @@ class Chart:
         a, b = self.at(x, y)
         self.parts.append(f'<text class="note {kind}" {_k(color)} x="{a}" y="{b}">{escape(text)}</text>')
 
-    def rule(self, x: float | None = None, y: float | None = None, text: str = "") -> None:
-        """Draw a dashed line across the chart, with words at its end."""
-        if x is not None:
-            a, b, c, d = *self.at(x, self.y.low), *self.at(x, self.y.high)
-        else:
-            a, b, c, d = *self.at(self.x.low, y or 0.0), *self.at(self.x.high, y or 0.0)
+    def rule(self, x: float, y: tuple[float, float] | None = None, text: str = "") -> None:
+        """Draw a dashed line at ``x``, from ``y`` to ``y`` or across the chart, with words at its end."""
+        low, high = y or (self.y.low, self.y.high)
+        a, b, c, d = *self.at(x, low), *self.at(x, high)
         self.parts.append(f'<path class="rule" d="M{a} {b}L{c} {d}"/>')
         if text:
             side = ("end", -4) if c > (self.left + self.right) / 2 else ("start", 4)
@@ -291,7 +305,9 @@ class Chart:
                 if self.turned
                 else f'text-anchor="middle" x="{a}" y="{y:.1f}"'
             )
-            parts.append(f"<text {place}>{escape(text)}</text>")
+            first, *others = (" · ".join(text.split("\n")) if self.turned else text).split("\n")
+            more = "".join(f'<tspan x="{a}" dy="14">{escape(line)}</tspan>' for line in others)
+            parts.append(f"<text {place}>{escape(first)}{more}</text>")
         if self.x.label:
             middle = (self.left + self.right) / 2
             parts.append(
@@ -316,15 +332,16 @@ def swatch(look: Look) -> str:
 def _shape(look: Look) -> str:
     kind = "mark hollow" if look.hollow else "mark star" if look.marker == "*" else "mark"
     outline = SHAPES.get(look.marker)
-    return f'<path class="{kind}" d="{outline}"/>' if outline else f'<circle class="{kind}" r="4.4"/>'
+    return f'<path class="{kind}" d="M{outline}"/>' if outline else f'<circle class="{kind}" r="4.4"/>'
 
 
 def _k(color: str) -> str:
     return f'style="--k:{color}"'
 
 
-def _model(name: str) -> str:
-    return f' data-model="{escape(name)}"' if name else ""
+def attribute(name: str, text: str) -> str:
+    """Return an attribute that the page's script goes by, unless it is empty."""
+    return f' data-{name}="{escape(text)}"' if text else ""
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from heterophily.bench.table1 import Table1
 from heterophily.models import MODELS
 from heterophily.show.report.charts import (
     HERE,
+    LETTER,
     ONE,
     PAPER,
     TEXT,
@@ -19,7 +21,7 @@ from heterophily.show.report.charts import (
     Axis,
     Chart,
     Look,
-    colors,
+    class_looks,
     names,
     numbers,
     short,
@@ -28,7 +30,7 @@ from heterophily.show.significance import name_of
 from heterophily.show.style import OTHER, SAME, model_looks
 from heterophily.show.table1 import ours, paper, title
 from heterophily.show.tables import METRICS
-from heterophily.show.venn import three_circles
+from heterophily.show.venn import lens, three_circles
 from heterophily.studies import Result
 from heterophily.studies.ablation import Ablation
 from heterophily.studies.calibration import TIMES, Calibration
@@ -41,7 +43,7 @@ from heterophily.studies.partition import PartitionStudy, precision, recall
 from heterophily.studies.preference import LABELS, NEIGHBORHOODS, Preference
 from heterophily.studies.rescale import Rescale
 from heterophily.studies.result import mean, std
-from heterophily.studies.tsne import Tsne
+from heterophily.studies.tsne import MOST, Tsne
 
 POINTS = 12_000
 """Nodes that t-SNE shows, of all datasets together: the page stays small."""
@@ -73,7 +75,7 @@ def dataset_charts(table: Table1) -> list[Chart]:
             tip = f"{texts[k]}: {ours(e)} over {len(e.scores)} splits"
             tip += f"; paper and difference {paper(e)}" if e.paper is not None else ""
             chart.mark(100 * e.mean, k - 0.14, HERE, tip, row, 100 * (e.std or 0), "x", model=texts[k])
-        chart.keys = [("here, mean ± std", HERE)]
+        chart.keys = [_here(e.std for e in entries)]
         chart.keys += [("paper", PAPER)] if any(e.paper is not None for e in entries) else []
         charts.append(chart)
     return charts
@@ -86,7 +88,7 @@ def agreement_chart(table: Table1) -> Chart | None:
         return None
     both = [100 * value for e in entries for value in (e.paper or 0.0, e.mean)]
     x, y = numbers("paper, %", both), numbers("here, %", both)
-    chart = Chart("Here against the paper: on the line both agree", x, y, height=340)
+    chart = Chart("Here against the paper: on the line both agree", x, y, height=340, panel="agreement")
     chart.diagonal()
     for e in entries:
         model = MODELS[e.model].title
@@ -94,7 +96,8 @@ def agreement_chart(table: Table1) -> Chart | None:
         row = {"dataset": e.dataset, "model": e.model, "paper": e.paper, "here": e.mean,
                "difference": e.difference, "standard_errors": e.standard_errors}  # fmt: skip
         tip = f"{model} on {title(e.dataset)}: {ours(e)}; paper and difference {paper(e)}"
-        chart.mark(100 * (e.paper or 0.0), 100 * e.mean, look, tip, row, model=model, size=0.85)
+        place = (100 * (e.paper or 0.0), 100 * e.mean)
+        chart.mark(*place, look, tip, row, model=model, dataset=title(e.dataset), size=0.85)
     chart.keys = [("HDP", HERE), ("other models", Look(OTHER, "s"))]
     return chart
 
@@ -105,11 +108,12 @@ def ranks_chart(found: Comparison) -> Chart | None:
         return None
     half = found.ranks.critical_difference / 2
     order = sorted(zip(found.ranks.mean, found.models))
-    ends = [rank + side * half for rank, _ in order for side in (-1, 1)]
     texts = [name_of(model) for _, model in order]
+    step = -(-len(order) // 6)
+    ticks = [(k, str(k)) for k in dict.fromkeys([1, *range(step, len(order) + 1, step)])]
     chart = Chart(
         f"Mean ranks over {found.ranks.blocks} {found.blocks}",
-        numbers("mean rank (1 is best); bars: ± half the critical difference", ends),
+        Axis("mean rank (1 is best); bars: ± half the critical difference", 1, len(order), ticks),
         names("", texts, down=True),
         height=58 + 22 * len(order),
     )
@@ -135,19 +139,19 @@ def study_charts(result: Result, points: int = POINTS) -> list[Chart]:
 def ablation(result: Ablation) -> list[Chart]:
     """Draw Table 3's rows beside the paper's."""
     texts = [f"{row} (idle)" if idle else row for row, idle in zip(result.rows, result.idle)]
-    means, stds = [result.mean(row) for row in result.rows], [result.std(row) or 0 for row in result.rows]
-    ends = [100 * (m + side * s) for m, s in zip(means, stds) for side in (-1, 1)]
-    ends += [100 * cell[0] for cell in result.printed if cell]
+    means, stds = [result.mean(row) for row in result.rows], [result.std(row) for row in result.rows]
+    ends = [*_ends(means, stds), *(100 * cell[0] for cell in result.printed if cell)]
     x = numbers(f"test {_metric(result)} in %", ends, 0, 100)
     chart = Chart("Without each part", x, names("", texts, down=True), height=58 + 22 * len(texts))
     for k, (row, cell) in enumerate(zip(result.rows, result.printed)):
         if cell:
             tip = f"{row}: paper {100 * cell[0]:.2f} ± {100 * cell[1]:.2f}"
             chart.mark(100 * cell[0], k + 0.14, PAPER, tip)
-        data = {"row": row, "mean": means[k], "std": stds[k], "paper": cell[0] if cell else None}
-        tip = f"{row}: {100 * means[k]:.2f} ± {100 * stds[k]:.2f}"
-        chart.mark(100 * means[k], k - 0.14, HERE, tip, data, 100 * stds[k], "x")
-    chart.keys = [("here, mean ± std", HERE)] + ([("paper", PAPER)] if any(result.printed) else [])
+        printed = dict(zip(("paper", "paper_std"), cell or (None, None)))
+        data = {"row": row, "mean": means[k], "std": stds[k]} | printed
+        tip = f"{row}: {_with_spread(means[k], stds[k], 2)}"
+        chart.mark(100 * means[k], k - 0.14, HERE, tip, data, 100 * (stds[k] or 0), "x")
+    chart.keys = [_here(stds)] + ([("paper", PAPER)] if any(result.printed) else [])
     return [chart]
 
 
@@ -156,17 +160,17 @@ def rescale(result: Rescale) -> list[Chart]:
     charts = []
     kinds = {"test": (f"test {_metric(result)}", ONE), "partition": ("partition accuracy", TWO)}
     for name, (words, look) in kinds.items():
-        means, stds = result.line(name)
-        lines = [(x, m, s) for x, m, s in zip(result.rescale, means, stds)]
-        ends = [100 * (m + side * s) for _, m, s in lines for side in (-1, 1)]
-        chart = Chart(words.capitalize(), numbers("λ (Eq. 2)", result.rescale), numbers("%", ends, 0, 100))
+        rows: list[list[float]] = getattr(result, name)
+        means, stds = [mean(row) or 0.0 for row in rows], [std(row) for row in rows]
+        x_axis = numbers("λ (Eq. 2)", [*result.rescale, result.chosen])
+        chart = Chart(words.capitalize(), x_axis, numbers("%", _ends(means, stds), 0, 100), panel=name)
         chart.rule(x=result.chosen, text="chosen λ")
-        chart.band([(x, 100 * (m - s), 100 * (m + s)) for x, m, s in lines], look)
-        chart.line([(x, 100 * m) for x, m, _ in lines], look)
-        for x, m, s in lines:
-            tip = f"λ = {x:g}: {words} {100 * m:.2f} ± {100 * s:.2f} %"
+        line = list(zip(result.rescale, means, stds))
+        _line(chart, line, look)
+        for x, m, s in line:
+            tip = f"λ = {x:g}: {words} {_with_spread(m, s, 2)} %"
             chart.mark(x, 100 * m, look, tip, {"lambda": x, "measure": name, "mean": m, "std": s})
-        chart.keys = [("mean, band of one std", look)]
+        chart.keys = [("mean, band of one std" if any(stds) else "mean", look)]
         charts.append(chart)
     return charts
 
@@ -178,7 +182,7 @@ def partition(result: PartitionStudy) -> list[Chart]:
     texts = ["whole", "called homophilous", "called heterophilous"]
     bars = Chart(
         "Edges that join one class", numbers("% of the edges of E'", [0, 100], 0, 100),
-        names("", texts, down=True), height=190, grid=False,
+        names("", texts, down=True), height=190, grid=False, panel="neighborhoods",
     )  # fmt: skip
     for k, (part, share) in enumerate(shares.items()):
         for low, high, look, kind in ((0.0, share, ONE, "one class"), (share, 1.0, TWO, "two classes")):
@@ -189,27 +193,28 @@ def partition(result: PartitionStudy) -> list[Chart]:
             row = {"neighborhood": part, "edges_that_join": kind, "share": high - low, "estimated": estimated}
             tip = f"{texts[k]}: {width:.1f} % join {kind}"
             bars.box((100 * low, 100 * high), (k - 0.34, k + 0.34), look, tip, row, text)
-    bars.rule(x=100 * estimated)
+    bars.rule(100 * estimated, (-0.46, 0.46))  # of the whole, not of its parts
     bars.keys = [("one class", ONE), ("two classes", TWO)]
-    bars.note = f"Dashed: the homophily that HDP estimates, {100 * estimated:.1f} %."
+    bars.note = f"Dashed, across the whole: estimated, λh′ = {100 * estimated:.1f} %."
     steps = result.steps()
     longest = max(map(len, steps))
-    lines: dict[str, list[tuple[int, float, float]]] = {}
+    lines: dict[str, list[tuple[int, float, float | None]]] = {}
     for measure in (precision, recall):
         # A run that has no more updates keeps its last partition.
         table = [[measure(run[min(k, len(run) - 1)]) for run in steps] for k in range(longest)]
         lines[measure.__name__] = [
-            (k, mean(row) or 0.0, std(row) or 0.0) for k, row in enumerate(table) if None not in row
+            (k, mean(row) or 0.0, std(row)) for k, row in enumerate(table) if None not in row
         ]
-    ends = [100 * (m + side * s) for line in lines.values() for _, m, s in line for side in (-1, 1)]
+    every = [point for line in lines.values() for point in line]
+    ends = _ends([m for _, m, _ in every], [s for _, _, s in every])
     x = numbers("updates of the partition; 0 is before training", [0, max(longest - 1, 1)])
     whole = [(tick, text) for tick, text in x.ticks if float(tick).is_integer()]
-    curve = Chart("Unknown edges", Axis(x.label, x.low, x.high, whole), numbers("%", ends, 0, 100))
+    x = Axis(x.label, x.low, x.high, whole)
+    curve = Chart("Unknown edges", x, numbers("%", ends, 0, 100), panel="updates")
     for (name, line), look in zip(lines.items(), (ONE, TWO)):
-        curve.band([(k, 100 * (m - s), 100 * (m + s)) for k, m, s in line], look)
-        curve.line([(k, 100 * m) for k, m, _ in line], look)
+        _line(curve, line, look)
         for k, m, s in line:
-            tip = f"{name} after {k} updates: {100 * m:.1f} ± {100 * s:.1f} %"
+            tip = f"{name} after {k} updates: {_with_spread(m, s, 1)} %"
             row = {"update": k, "measure": name, "mean": m, "std": s}
             curve.mark(k, 100 * m, look, tip, row, size=0.8 if longest < 30 else 0.5)
         curve.keys.append((f"{name} of the homophilous part", look))
@@ -247,13 +252,20 @@ def information(result: Information) -> list[Chart]:
         said.append(f"{sides[one]} and {sides[two]} {values[pair]:.2f}{more}")
         row = {"between": one, "and": two, "bits": values[pair], "std_draws": draws, "std_runs": runs}
         chart.rows.append(row)
-    chart.note = f"Shared bits: {', '.join(said)}. Areas and overlaps two by two are to scale."
+    pairs = zip(((0, 1), (0, 2), (1, 2)), overlaps)
+    off = max(abs(lens(radii[i], radii[j], math.dist(centers[i], centers[j])) - o) for (i, j), o in pairs)
+    scale = (
+        f"Areas are to scale, overlaps the nearest possible: off by up to {off:.2f}."
+        if off > 0.01
+        else "Areas and overlaps two by two are to scale."
+    )
+    chart.note = f"Shared bits: {', '.join(said)}. {scale}"
     return [chart]
 
 
 def tsne(result: Tsne, most: int) -> list[Chart]:
     """Draw the representations in the plane, of some nodes at most, and the cosines of the prototypes."""
-    palette, labels = colors(len(result.classes)), np.array(result.labels)
+    looks, labels = class_looks(len(result.classes)), np.array(result.labels)
     charts = []
     for space, name in SPACES.items():
         points = np.array(result.points[space], dtype=float)
@@ -262,31 +274,38 @@ def tsne(result: Tsne, most: int) -> list[Chart]:
         middle = (every.min(0) + every.max(0)) / 2
         half = 1.04 * max(float(np.ptp(every, axis=0).max()) / 2, 1e-6)
         x, y = (Axis("", float(c) - half, float(c) + half) for c in middle)
-        chart = Chart(f"t-SNE of {name}", x, y, height=400, frame=False)
+        chart = Chart(f"t-SNE of {name}", x, y, height=400, frame=False, panel=space)
         shown = np.linspace(0, len(points) - 1, min(len(points), most)).astype(int)
         width = float(np.clip(110 / np.sqrt(len(shown)), 1.6, 6))
-        for k in (-1, *range(len(palette))):
+        for k in (-1, *range(len(looks))):
             some = shown[labels[shown] == k]
             if len(some):
                 word = "unknown class" if k < 0 else f"class {result.classes[k]}"
-                chart.cloud(points[some].tolist(), palette[k] if k >= 0 else "#999999", word, width)
-        for k, star in enumerate(result.stars[space]):
-            if star is not None:
-                look = Look(palette[k], "*")
-                chart.mark(star[0], star[1], look, f"prototype of class {result.classes[k]}", size=1.2)
+                chart.cloud(points[some].tolist(), looks[k] if k >= 0 else Look("#999999"), word, width)
         for i in shown.tolist():
             name_of_class = result.classes[labels[i]] if labels[i] >= 0 else ""
-            row = {"class": name_of_class, "test": int(result.test[i])}
-            chart.rows.append(row | dict(zip("xy", result.points[space][i])))
-        chart.keys = [(short(name), Look(color)) for name, color in zip(result.classes, palette)]
+            # The study does not keep which nodes it has sampled.
+            row = {"kind": "node", "node": i if len(points) < MOST else None, "class": name_of_class}
+            chart.rows.append(row | dict(zip("xy", result.points[space][i])) | {"test": int(result.test[i])})
+        for k, star in enumerate(result.stars[space]):
+            if star is not None:
+                row = {"kind": "prototype", "class": result.classes[k], "x": star[0], "y": star[1]}
+                tip = f"prototype of class {result.classes[k]}"
+                chart.mark(star[0], star[1], Look(looks[k].color, "*"), tip, row, size=1.2)
+                chart.words(star[0], star[1] + 0.09 * half, short(result.classes[k], 8), "bold halo")
+        chart.keys = [(short(name), look) for name, look in zip(result.classes, looks)]
         part = f" {len(shown):,} of {len(points):,} nodes are drawn." if len(shown) < len(points) else ""
         chart.note = f"Stars: the prototypes.{part}"
         charts.append(chart)
     texts = [[f"cosine of the prototypes of {a} and {b}" for b in result.classes] for a in result.classes]
     average, _ = result.orthogonality()
-    charts.append(_matrix(f"Cosines of the prototypes, |cos| {average:.2f}", result.cosines, result.classes,
-                          texts, lambda value: f"{value:.2f}", ("class", "other", "cosine")))  # fmt: skip
-    return charts
+    cosines = _matrix(
+        f"Cosines of the prototypes, |cos| {average:.2f}", result.cosines, result.classes, texts,
+        lambda value: f"{value:.2f}", ("class", "other", "cosine"), signed=True,
+    )  # fmt: skip
+    cosines.panel = "cosines"
+    cosines.note = "Red: above 0; blue: below."
+    return [*charts, cosines]
 
 
 def preference(result: Preference) -> list[Chart]:
@@ -303,7 +322,9 @@ def preference(result: Preference) -> list[Chart]:
             heading = f"{part.capitalize()} neighborhood, {labels} labels{more}"
             columns = ("class", "class_of_neighbors", "share")
             labelled = ("class of neighbors (% of a row)", "class of a node")
-            charts.append(_matrix(heading, matrix, result.classes, texts, _hundreds, columns, *labelled))
+            chart = _matrix(heading, matrix, result.classes, texts, _hundreds, columns, *labelled)
+            chart.panel = f"{labels} {part}"
+            charts.append(chart)
     return charts
 
 
@@ -316,19 +337,26 @@ def local(result: Local) -> list[Chart]:
         counts = np.array(result.total(by))
         shown = [int(k) for k in np.flatnonzero(counts >= (FEW if (counts >= FEW).any() else 1))]
         lines = {model: result.line(by, model) for model in result.models}
-        x = names(words[by], [bins[k] for k in shown])
-        found = [100 * (means[k] or 0) for means, _ in lines.values() for k in shown]
-        chart = Chart(f"Accuracy by {words[by]}", x, numbers("accuracy in %", found, 0, 100))
+        x = names(words[by], [f"{bins[k]}\n{counts[k]:,}" for k in shown])
+        found = [
+            e for m, s in lines.values() for e in _ends([m[k] or 0 for k in shown], [s[k] for k in shown])
+        ]
+        y = numbers("accuracy in %", found, 0, 100)
+        chart = Chart(f"Accuracy by {words[by]}", x, y, height=270, panel=by)
         for (model, (means, stds)), aside in zip(lines.items(), _aside(len(lines))):
             name, look = MODELS[model].title, looks[model]
             chart.line([(i + aside, 100 * (means[k] or 0)) for i, k in enumerate(shown)], look, name)
             for i, k in enumerate(shown):
-                tip = f"{name}, {bins[k]}: {100 * (means[k] or 0):.1f} % of {counts[k]:,} test nodes right"
+                right = _with_spread(means[k] or 0, stds[k], 1)
+                tip = f"{name}, {bins[k]}: {right} % of {counts[k]:,} test nodes right"
                 row = {"by": by, "bin": bins[k], "model": model, "test_nodes": int(counts[k]),
                        "accuracy": means[k], "std": stds[k]}  # fmt: skip
-                chart.mark(i + aside, 100 * (means[k] or 0), look, tip, row, model=name)
+                spread = 100 * (stds[k] or 0)
+                chart.mark(i + aside, 100 * (means[k] or 0), look, tip, row, spread, model=name)
             chart.keys.append((name, look))
-        chart.note = f"Bins of under {FEW} test nodes are left out."
+        chart.note = f"With each bin: its test nodes; bins of under {FEW} are left out."
+        if any(any(stds) for _, stds in lines.values()):
+            chart.note += " Bars: one std over the runs."
         charts.append(chart)
     return charts
 
@@ -339,7 +367,7 @@ def calibration(result: Calibration) -> list[Chart]:
     for model in result.models:
         name = MODELS[model].title
         x, y = numbers("mean confidence in %", [0, 100], 0, 100), numbers("accuracy in %", [0, 100], 0, 100)
-        chart = Chart(f"{name}: confidence and accuracy", x, y, height=330, model=name)
+        chart = Chart(f"{name}: confidence and accuracy", x, y, height=330, model=name, panel=model)
         chart.diagonal()
         for time, look in zip(TIMES, (PAPER, HERE)):
             diagram = result.diagram(model, time)
@@ -360,13 +388,8 @@ def calibration(result: Calibration) -> list[Chart]:
 def homophily(result: Homophily) -> list[Chart]:
     """Draw the score of each model against the homophily of the graph."""
     looks = _looks(result.models)
-    lines = {model: result.line(model) for model in result.models}
-    found = [
-        100 * (m + side * s)
-        for means, stds in lines.values()
-        for m, s in zip(means, stds)
-        for side in (-1, 1)
-    ]
+    lines = {m: (result.line(m)[0], [std(row) for row in result.test[m]]) for m in result.models}
+    found = [end for means, stds in lines.values() for end in _ends(means, stds)]
     x = numbers("homophily: share of edges that join one class", result.homophily)
     chart = Chart(
         "Who wins at which homophily", x, numbers(f"test {_metric(result)} in %", found, 0, 100), 300
@@ -375,9 +398,9 @@ def homophily(result: Homophily) -> list[Chart]:
         name, look = MODELS[model].title, looks[model]
         chart.line([(h, 100 * m) for h, m in zip(result.homophily, means)], look, name)
         for h, m, s in zip(result.homophily, means, stds):
-            tip = f"{name} at homophily {h:g}: {100 * m:.1f} ± {100 * s:.1f} %"
+            tip = f"{name} at homophily {h:g}: {_with_spread(m, s, 1)} %"
             row = {"homophily": h, "model": model, "mean": m, "std": s}
-            chart.mark(h, 100 * m, look, tip, row, 100 * s, model=name)
+            chart.mark(h, 100 * m, look, tip, row, 100 * (s or 0), model=name)
         chart.keys.append((name, look))
     return [chart]
 
@@ -397,7 +420,7 @@ def confusion(result: Confusion) -> list[Chart]:
         chart = _matrix(f"{name}: {100 * result.accuracy(model):.1f} % right", shares, result.classes, texts,
                         _hundreds, ("true", "predicted", "share"), "predicted class (% of a row)",
                         "true class")  # fmt: skip
-        chart.model = name
+        chart.model, chart.panel = name, model
         charts.append(chart)
     return charts
 
@@ -437,20 +460,45 @@ def _matrix(
     columns: tuple[str, str, str],
     across: str = "",
     down: str = "",
+    signed: bool = False,
 ) -> Chart:
     """Draw a square matrix over the classes."""
     few = [short(name, 10) for name in classes]
     chart = Chart(heading, names(across, few), names(down, few, down=True), height=330, grid=False)
+    said = [["–" if value is None else words(value) for value in row] for row in matrix]
+    longest = max(len(text) for row in said for text in row)
+    fit = LETTER * longest + 4 <= (chart.right - chart.left) / len(classes)  # all are written, or none
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
-            text = "–" if value is None else words(value)
-            chart.cell(i, j, value, text if len(classes) <= 12 else "", f"{texts[i][j]}: {text}")
+            text = said[i][j]
+            chart.cell(i, j, value, text if fit else "", f"{texts[i][j]}: {text}", signed)
             chart.rows.append({columns[0]: classes[i], columns[1]: classes[j], columns[2]: value})
     return chart
 
 
 def _hundreds(value: float) -> str:
     return f"{100 * value:.0f}"
+
+
+def _ends(means: Iterable[float], stds: Iterable[float | None]) -> list[float]:
+    """Return how far means with their spreads reach, in %."""
+    return [100 * (m + side * (s or 0)) for m, s in zip(means, stds) for side in (-1, 1)]
+
+
+def _with_spread(value: float, spread: float | None, digits: int) -> str:
+    """Return a share in %, with its spread where there is one."""
+    more = "" if spread is None else f" ± {100 * spread:.{digits}f}"
+    return f"{100 * value:.{digits}f}{more}"
+
+
+def _here(spreads: Iterable[float | None]) -> tuple[str, Look]:
+    return ("here, mean ± std" if any(spread is not None for spread in spreads) else "here", HERE)
+
+
+def _line(chart: Chart, points: Sequence[tuple[float, float, float | None]], look: Look) -> None:
+    """Draw means as a line, in a band of one standard deviation."""
+    chart.band([(x, 100 * (m - (s or 0)), 100 * (m + (s or 0))) for x, m, s in points], look)
+    chart.line([(x, 100 * m) for x, m, _ in points], look)
 
 
 def _looks(models: Sequence[str]) -> dict[str, Look]:

@@ -22,6 +22,7 @@ function save(name, text) {
 
 const csvCell = (value) => (/[",\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
 const csv = (rows) => rows.map((row) => row.map(csvCell).join(",")).join("\n") + "\n";
+const csvName = (...words) => `${words.join(" ").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "")}.csv`;
 
 // Tables: a button in each head sorts by its column; blanks stay last.
 function number(text) {
@@ -88,6 +89,7 @@ function nearest(svg, x, y) {
   let best = null, least = 26 ** 2;
   const scale = svg.getScreenCTM();
   for (const value of values(svg)) {
+    if (value.mark?.hasAttribute("hidden")) continue;
     const box = value.box(scale);
     const inside = x >= box.left && x <= box.right && y >= box.top && y <= box.bottom;
     const away = (x - (box.left + box.right) / 2) ** 2 + (y - (box.top + box.bottom) / 2) ** 2;
@@ -115,12 +117,17 @@ function watch(svg) {
   svg.addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") tell(svg, null);
-    const marks = values(svg).filter(({ mark }) => mark && !mark.classList.contains("faded"));
+    if (event.key === "Enter") svg.querySelector(".near")?.dispatchEvent(new Event("click"));
+    const marks = values(svg).filter(({ mark }) => mark && !mark.matches(".faded, [hidden]"));
     if (!by || !marks.length) return;
     event.preventDefault();
     step = (step + by + marks.length) % marks.length;
     tell(svg, marks[step]);
   });
+}
+
+for (const kind of ["scroll", "resize"]) { // the mark is elsewhere then
+  addEventListener(kind, () => { tip.hidden = true; }, { capture: true, passive: true });
 }
 
 for (const title of all("figure title")) { // else the browser would show a second one
@@ -138,6 +145,7 @@ for (const figure of all("figure")) {
 
 // Pickers: a dataset hides what is about others, a model stands out.
 const pickers = byId("pickers"), pickDataset = byId("pick-dataset"), pickModel = byId("pick-model");
+let follow = () => {}; // what the edge browser does with a chosen dataset
 
 function pick() {
   const dataset = pickDataset.value, model = pickModel.value;
@@ -160,11 +168,26 @@ function pick() {
   for (const mark of all("[data-model]", byId("main"))) {
     if (!mark.matches("figure, tr")) mark.classList.toggle("faded", Boolean(model) && mark.dataset.model !== model);
   }
+  for (const mark of all("figure .value[data-dataset]")) mark.toggleAttribute("hidden", Boolean(dataset) && mark.dataset.dataset !== dataset);
   for (const section of all("section[id^=study-]")) section.hidden = all(".study", section).every((part) => part.hidden);
-  byId("picked").textContent = dataset || model ? `Shown: ${[model, dataset].filter(Boolean).join(" on ")}` : "";
+  for (const link of all("nav a")) link.parentNode.hidden = byId(link.hash.slice(1)).hidden;
+  const chosen = [model, dataset].filter(Boolean).join(" on ");
+  byId("picked").replaceChildren(...(chosen ? ["Shown: ", byId("cell") ? make("a", { href: "#cell" }, chosen) : chosen] : []));
   showCell();
+  follow(dataset);
+  giveRoom();
 }
 
+// A table that is too wide for its place among the figures has a row of its own.
+function giveRoom() {
+  const tables = all(".beside > .wide");
+  tables.forEach((table) => table.parentNode.classList.remove("own"));
+  const tight = tables.filter((table) => table.scrollWidth > table.clientWidth);
+  tight.forEach((table) => table.parentNode.classList.add("own"));
+}
+
+addEventListener("resize", giveRoom);
+addEventListener("beforeprint", () => all("details.legend").forEach((legend) => { legend.open = true; }));
 pickers.addEventListener("change", pick);
 pickers.addEventListener("submit", (event) => event.preventDefault());
 pickers.addEventListener("reset", () => setTimeout(pick));
@@ -175,6 +198,7 @@ byId("table1")?.addEventListener("click", (event) => {
   pickDataset.value = heads[cell.cellIndex].textContent;
   pickModel.value = cell.parentNode.cells[0].textContent.split(" …")[0];
   pick();
+  byId("cell").scrollIntoView();
 });
 
 // One cell: the chosen one; of what is not chosen, HDP or the first there is.
@@ -204,15 +228,25 @@ function showCell() {
     make("details", {}, make("summary", {}, "All settings"), make("dl", { class: "settings" }, ...settings)));
 }
 
+// Two to six round numbers between two others.
+function ticks(low, high) {
+  const rough = (high - low) / 5, power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 2.5, 5, 10].find((k) => k * power >= rough);
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, k) => Number(((first + k) * step).toPrecision(10)));
+}
+
 function splitFigure(cell) {
   const svg = make("svg", { viewBox: "0 0 400 250", "aria-label": `Test and validation scores of ${cell.model} on ${cell.dataset}, by split` });
   const found = cell.splits.flatMap(([, test, validation]) => [test, validation]);
-  const low = Math.min(...found), room = Math.max(...found) - low || 0.02;
-  const y = (score) => 200 - (185 * (score - low + 0.05 * room)) / (1.1 * room);
+  const least = Math.min(...found), room = 0.06 * (Math.max(...found) - least) || 0.01;
+  const low = least - room, high = Math.max(...found) + room;
+  const y = (score) => 200 - (190 * (score - low)) / (high - low);
   const x = (k) => 52 + (340 * (k + 0.5)) / cell.splits.length;
   const axes = make("g", { class: "axes" });
-  for (const score of [0, 1, 2, 3, 4].map((k) => low + (k / 4) * room)) {
-    axes.append(make("path", { d: `M46 ${y(score)}H394` }), make("text", { "text-anchor": "end", x: 40, y: y(score) + 4 }, percent(score, 1)));
+  for (const score of ticks(100 * low, 100 * high)) {
+    const at = y(score / 100);
+    axes.append(make("path", { d: `M46 ${at}H394` }), make("text", { "text-anchor": "end", x: 40, y: at + 4 }, String(score)));
   }
   svg.append(axes, make("path", { class: "rule", d: `M46 ${y(cell.mean)}H394` }));
   cell.splits.forEach(([split, test, validation], k) => {
@@ -225,7 +259,7 @@ function splitFigure(cell) {
   });
   axes.append(make("text", { class: "label", "text-anchor": "middle", x: 220, y: 243 }, "split; round: test, square: validation, dashed: mean"));
   const button = make("button", { type: "button", class: "save", "aria-label": "Save these scores as CSV" }, "CSV");
-  button.addEventListener("click", () => save(`${cell.model}-${cell.dataset}.csv`.toLowerCase(), csv([["split", "test", "validation"], ...cell.splits])));
+  button.addEventListener("click", () => save(csvName("cell", cell.dataset, cell.model), csv([["split", "test", "validation"], ...cell.splits])));
   watch(svg);
   return make("figure", {}, button, make("figcaption", {}, `${cell.metric} by split, %`), svg);
 }
@@ -233,13 +267,15 @@ function splitFigure(cell) {
 // Edge browser.
 function browseEdges() {
   const [chosen, among, input] = ["e-dataset", "e-among", "e-node"].map(byId);
-  const MOST = 40; // neighbors that are drawn
+  const MOST = 24; // neighbors that are drawn
+  const ONE = "#d95f02", TWO = "#4477aa";
   let graph, order, at = 0;
   const name = (k) => (graph.labels[k] < 0 ? "unknown" : graph.classes[graph.labels[k]]);
   const color = (k) => (graph.labels[k] < 0 ? "#999999" : graph.colors[graph.labels[k]]);
   const best = (k) => graph.predicted[k].indexOf(Math.max(...graph.predicted[k]));
   const truth = (a, b) => (graph.labels[a] < 0 || graph.labels[b] < 0 ? "unknown" : graph.labels[a] === graph.labels[b] ? "one class" : "two classes");
   const verdict = (marked) => (marked ? "homophilous" : "heterophilous");
+  const probable = (p) => (p < 0.0001 ? "<0.0001" : p.toFixed(4));
   const wrong = (k) => graph.labels[k] >= 0 && best(k) !== graph.labels[k];
   const rows = (i) => graph.neighbors[i].map((k, j) => ({ k, p: graph.probability[i][j], marked: graph.homophilous[i][j] }));
   const misjudged = (i) => rows(i).some(({ k, marked }) => truth(graph.centers[i], k) === (marked ? "two classes" : "one class"));
@@ -255,7 +291,7 @@ function browseEdges() {
   function go(id) {
     const place = order.findIndex((i) => graph.ids[graph.centers[i]] === id);
     if (place >= 0) at = place;
-    show(place >= 0 ? "" : `Node ${id} is not among those that are here; this is the one before. `);
+    show(place >= 0 ? "" : `Node ${id} is not in this choice. Still shown: `);
   }
 
   function show(said = "") {
@@ -278,7 +314,7 @@ function browseEdges() {
 
   function node(k, x, y, r, text) {
     const made = make("g", { class: "node", style: `--k:${color(k)}`, transform: `translate(${x} ${y})`, "data-tip": text },
-      make("circle", { r }), make("text", {}, name(k).slice(0, 3)));
+      make("circle", { r }), make("text", { style: `font-size:${Math.min(Math.max(0.85 * r, 8), 11)}px` }, name(k).slice(0, 3)));
     if (order.some((i) => graph.centers[i] === k)) {
       made.classList.add("go");
       made.addEventListener("click", () => go(graph.ids[k]));
@@ -286,23 +322,24 @@ function browseEdges() {
     return made;
   }
 
-  // Homophilous neighbors stand to the left, the others to the right; probable ones are near.
+  // Homophilous neighbors stand to the left, the others to the right. How far a neighbor is says its
+  // probability and nothing else, so a crowd is made of smaller ones.
   function draw(center, found) {
     const svg = byId("e-graph"), shown = found.length > MOST ? [...found.slice(0, MOST / 2), ...found.slice(-MOST / 2)] : found;
     const sides = [shown.filter((row) => row.marked), shown.filter((row) => !row.marked)];
-    const lines = [], nodes = [];
+    const lines = [], nodes = [], far = (p) => 80 + 100 * (1 - p);
     sides.forEach((side, right) => side.forEach(({ k, p, marked }, j) => {
-      const room = sides[1 - right].length ? Math.PI : 2 * Math.PI; // one side alone has the whole circle
-      const angle = (right ? 0 : Math.PI) + room * ((j + 0.5) / side.length - 0.5);
-      const far = 0.48 + 0.34 * (1 - p) + (side.length > 7 && j % 2 ? 0.18 : 0);
-      const x = 200 + 185 * far * Math.cos(angle), y = 195 + 168 * far * Math.sin(angle);
-      lines.push(make("path", { class: marked ? "edge" : "edge other", style: `--k:${marked ? "#d95f02" : "#4477aa"}`, d: `M200 195L${x} ${y}` }));
-      nodes.push(node(k, x, y, side.length > 14 ? 9 : 13, `node ${graph.ids[k]}, class ${name(k)}: called ${verdict(marked)}, P = ${p.toFixed(4)}; truth: ${truth(center, k)}`));
+      const angle = (right ? 0 : Math.PI) + 0.94 * Math.PI * ((j + 0.5) / side.length - 0.5);
+      const x = 200 + far(p) * Math.cos(angle), y = 205 + far(p) * Math.sin(angle);
+      const size = Math.min(13, (0.46 * Math.PI * far(Math.max(...side.map((row) => row.p)))) / side.length);
+      lines.push(make("path", { class: marked ? "edge" : "edge other", style: `--k:${marked ? ONE : TWO}`, d: `M200 205L${x} ${y}` }));
+      nodes.push(node(k, x, y, size, `node ${graph.ids[k]}, class ${name(k)}: called ${verdict(marked)}, P ${p < 0.0001 ? "" : "= "}${probable(p)}; truth: ${truth(center, k)}`));
     }));
+    tell(svg, null);
     svg.values = null;
     svg.setAttribute("aria-label", `Node ${graph.ids[center]} and ${shown.length} of its neighbors; the table below has the same`);
-    const heads = ["homophilous", "heterophilous"].map((text, k) => make("text", { class: "note", x: k ? 396 : 4, y: 8, style: `--k:${k ? "#4477aa" : "#d95f02"};text-anchor:${k ? "end" : "start"}` }, `called ${text}`));
-    svg.replaceChildren(...lines, ...nodes, node(center, 200, 195, 19, `node ${graph.ids[center]}, class ${name(center)}`), ...heads);
+    const heads = ["homophilous", "heterophilous"].map((text, k) => make("text", { class: "note", x: k ? 396 : 4, y: 8, style: `--k:${k ? TWO : ONE};text-anchor:${k ? "end" : "start"}` }, `${graph.called[center][k]} called ${text}`));
+    svg.replaceChildren(...lines, ...nodes, node(center, 200, 205, 19, `node ${graph.ids[center]}, class ${name(center)}`), ...heads);
   }
 
   function facts(center, found) {
@@ -327,26 +364,28 @@ function browseEdges() {
     if (there) link.addEventListener("click", () => { go(graph.ids[k]); byId("e-node").focus(); });
     const right = truth(center, k) === "unknown" ? "" : (truth(center, k) === "one class") === Boolean(marked) ? " ✓" : " ✗";
     const guess = `${graph.classes[best(k)]} (${percent(Math.max(...graph.predicted[k]), 0)} %)`;
-    return make("tr", {}, make("th", { scope: "row" }, link), make("td", {}, p.toFixed(4)),
-      make("td", { class: "word" }, make("span", { class: "verdict", style: `--k:${marked ? "#d95f02" : "#4477aa"}` }, verdict(marked) + right)),
+    return make("tr", {}, make("th", { scope: "row" }, link), make("td", { "data-value": p }, probable(p)),
+      make("td", { class: "word" }, make("span", { class: "verdict", style: `--k:${marked ? ONE : TWO}` }, verdict(marked) + right)),
       ...[truth(center, k), name(k), guess, graph.parts[graph.part[k]]].map((text) => make("td", { class: "word" }, text)));
   }
 
   const turn = (by) => { if (order.length) { at = (at + by + order.length) % order.length; show(); } };
   chosen.addEventListener("change", choose);
   among.addEventListener("change", choose);
-  input.addEventListener("change", () => go(Number(input.value)));
+  input.addEventListener("change", () => (input.value === "" ? show() : go(Number(input.value))));
   byId("e-back").addEventListener("click", () => turn(-1));
   byId("e-on").addEventListener("click", () => turn(1));
   byId("e-any").addEventListener("click", () => turn(1 + Math.floor(Math.random() * Math.max(order.length - 1, 1))));
   byId("e-save").addEventListener("click", () => {
-    const body = [...byId("e-table").tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent));
-    save(`node-${input.value}.csv`, csv([all("#e-table thead th").map((head) => head.textContent), ...body]));
+    const body = [...byId("e-table").tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.dataset.value ?? cell.textContent));
+    save(csvName("edges", graph.dataset, "node", input.value), csv([all("#e-table thead th").map((head) => head.textContent), ...body]));
   });
-  pickDataset.addEventListener("change", () => {
-    const place = data.edges.findIndex(({ dataset }) => dataset === pickDataset.value);
+  follow = (dataset) => {
+    const place = data.edges.findIndex((edges) => edges.dataset === dataset);
+    byId("e-none").hidden = !dataset || place >= 0;
+    byId("e-browser").hidden = !byId("e-none").hidden;
     if (place >= 0 && String(place) !== chosen.value) { chosen.value = place; choose(); }
-  });
+  };
   choose();
 }
 

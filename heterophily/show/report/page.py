@@ -27,7 +27,7 @@ from heterophily.models import MODELS
 from heterophily.show import significance
 from heterophily.show import table1 as show
 from heterophily.show.grids import html_table
-from heterophily.show.report.charts import Chart, colors, swatch
+from heterophily.show.report.charts import Chart, attribute, class_looks, swatch
 from heterophily.show.report.contents import Contents, read_contents
 from heterophily.show.report.figures import agreement_chart, dataset_charts, ranks_chart
 from heterophily.show.significance import name_of
@@ -64,10 +64,10 @@ class Page:
         number = f"f{len(self.csv)}"
         self.csv[number] = chart.csv()
         key = "".join(f"<li>{swatch(look)}{escape(name)}</li>" for name, look in chart.keys)
-        name = re.sub(r"[^a-z0-9]+", "-", f"{group} {chart.dataset} {chart.title}".lower()).strip("-")
+        name = re.sub(r"[^a-z0-9]+", "-", f"{group} {chart.dataset} {chart.panel}".lower()).strip("-")
         return (
-            f'<figure id="{number}"{_data("dataset", chart.dataset)}{_data("model", chart.model)}'
-            f"{_data('file', f'{name}.csv')}>"
+            f'<figure id="{number}"{attribute("dataset", chart.dataset)}{attribute("model", chart.model)}'
+            f"{attribute('file', f'{name}.csv')}>"
             f"<figcaption>{escape(chart.title)}</figcaption>"
             + (f'<ul class="key">{key}</ul>' if key else "")
             + chart.svg()
@@ -150,7 +150,7 @@ def _table_1(page: Page, table: Table1) -> None:
         '<p class="lead">Means over splits ± standard deviation, in %. Below in small type: the paper\'s '
         "number, ours less the paper's in points, and the same in standard errors.</p>",
         _wide(html_table(replace(grid, rows=rows), "model"), name, "columns"),
-        f"<details><summary>How to read this table</summary>{legend}</details>",
+        f'<details class="legend"><summary>How to read this table</summary>{legend}</details>',
         "<h3>Every dataset</h3>",
         page.figures([*dataset_charts(table), *([agreement] if agreement else [])], "table-1"),
     )  # fmt: skip
@@ -179,7 +179,7 @@ def _against(page: Page, found: Comparison | str, table: Table1) -> None:
         '<p class="lead">HDP less each model, in points: ▲ HDP is better, ▼ it is worse, ≈ both are equal in '
         "practice; without a mark nothing may be concluded.</p>",
         _wide(html_table(grid, "model"), head, "columns"),
-        f"<details><summary>How this was tested</summary>{words}</details>",
+        f'<details class="legend"><summary>How this was tested</summary>{words}</details>',
         page.figures([chart] if chart else [], "ranks", said),
     )  # fmt: skip
 
@@ -224,7 +224,7 @@ def _study(page: Page, result: Result, charts: Sequence[Chart]) -> str:
     about = f"<details><summary>What was trained</summary>{_about(result.about)}</details>"
     numbers = _wide(rich_table(table), f"{title}, {dataset}") + words + about
     return (
-        f'<div class="study"{_data("dataset", dataset)}><h3>{escape(dataset)}</h3>'
+        f'<div class="study"{attribute("dataset", dataset)}><h3>{escape(dataset)}</h3>'
         f"{page.figures(charts, result.study, numbers)}</div>"
     )
 
@@ -293,7 +293,7 @@ def plain_table(heads: Sequence[str], rows: Iterable[Sequence[str]], tags: bool 
     body = []
     for first, *others in rows:
         cells = "".join(f"<td{kind}>{escape(text)}</td>" for text, kind in zip(others, kinds[1:]))
-        tag = _data("model", first) + _data("dataset", others[0]) if tags else ""
+        tag = attribute("model", first) + attribute("dataset", others[0]) if tags else ""
         body.append(f'<tr{tag}><th scope="row">{escape(first)}</th>{cells}</tr>\n')
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(body)}</tbody></table>"
 
@@ -353,7 +353,8 @@ def thinned(result: Edges, room: int) -> dict[str, Any]:
         place = {k: i for i, k in enumerate(used)}
         kept = {
             "dataset": show.title(result.dataset), "classes": result.classes, "parts": PARTS,
-            "colors": colors(len(result.classes)), "total": result.total, "threshold": result.threshold,
+            "colors": [look.color for look in class_looks(len(result.classes))],
+            "total": result.total, "threshold": result.threshold,
             "split": ", ".join(map(str, result.about.get("splits", []))),
             "ids": [result.ids[k] for k in used], "labels": [result.labels[k] for k in used],
             "part": [result.parts[k] for k in used], "predicted": [result.predicted[k] for k in used],
@@ -385,10 +386,6 @@ def _command(study: str) -> str:
 
 def _options(texts: Iterable[str]) -> str:
     return "".join(f"<option>{escape(text)}</option>" for text in dict.fromkeys(texts))
-
-
-def _data(name: str, text: str) -> str:
-    return f' data-{name}="{escape(text)}"' if text else ""
 
 
 def _percent(value: Any) -> str:
