@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from heterophily.cli.app import Mistake, app, complain, say, screen
+from heterophily.cli.app import MISTAKE, Mistake, app, complain, say, screen
 from heterophily.cli.options import AsJson, Data, Deterministic, Device, Seed, Seeds
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def reproduce(
 
     A cell is a model on all splits of a dataset. What is there already with the same setting is kept, so the
     same command goes on after a stop; a cell whose recipe has changed is trained anew. A cell that fails is
-    named, the others go on, and the exit code is 1.
+    named, the others go on, and the exit code is 1; it is 2 where graphs could not be read and all else went
+    well. To train again what a folder has, name another by --out.
     """
     from heterophily.bench import reproduce as bench
     from heterophily.bench.cells import unbundle as unpack
@@ -97,8 +98,6 @@ def reproduce(
         print(f"{unbundle} to {out / name}: {said}")
         return
     columns, rows = bench.columns(datasets), bench.rows(models)
-    if not columns:
-        raise Mistake("--datasets names none; say paper, all or names with commas between")
     where = choose_device(device, deterministic)
     warnings.simplefilter("default", MissingClassWarning)
     console, start = screen(), time.perf_counter()
@@ -119,14 +118,19 @@ def reproduce(
     count = {state: sum(step.state == state for step in steps) for state in ("trained", "kept", "failed")}
     said = ", ".join(f"{number} {state}" for state, number in count.items() if number)
     say(f"{len(steps)} cells: {said}; {clock(time.perf_counter() - start)}", "dim")
+    if kept := [step.cell for step in steps if step.cell is not None and step.state == "kept"]:
+        here = "`--out DIR` trains them here"
+        say(f"kept, of {out / name}: {show.kept_line(kept)}; {here}", "dim")
     if cells := [step.cell for step in steps if step.cell is not None]:
         paper = Console()
         paper.print(grids.terminal(show.grid(table1(cells)), paper.width))
+    for dataset, error in {step.dataset: step.error for step in steps if step.unread}.items():
+        complain(f"failed: {dataset}: {error}")
+    failed = [step for step in steps if step.state == "failed" and not step.unread]
+    for step in failed:
+        complain(f"failed: {step.dataset} · {step.model}: {step.error}")
     if count["failed"]:
-        for step in steps:
-            if step.state == "failed":
-                complain(f"failed: {step.dataset} · {step.model}: {step.error}")
-        raise typer.Exit(1)
+        raise typer.Exit(1 if failed else MISTAKE)
 
 
 @app.command()
@@ -139,7 +143,10 @@ def table(
         Path, typer.Option("--from", metavar="DIR", help="Where `reproduce` has put the cells.")
     ] = Path("results"),
     datasets: Annotated[
-        str, typer.Option(metavar="NAMES", help="Columns to show: paper, all, or names with commas between.")
+        str,
+        typer.Option(
+            metavar="NAMES", help="Columns to show: paper, all that are there, or names with commas between."
+        ),
     ] = "all",
     models: Annotated[
         str | None,
@@ -168,7 +175,7 @@ def table(
     `table significance` tests each model against HDP on every dataset, and ranks them all.
     """
     from heterophily.bench import reproduce as bench
-    from heterophily.bench.cells import read_cells
+    from heterophily.bench.cells import StrayFileWarning, datasets_there, maker, read_cells
     from heterophily.bench.compare import compare as compare_scores
     from heterophily.bench.compare import scores_of
     from heterophily.bench.table1 import table1
@@ -184,11 +191,12 @@ def table(
     if plot is not None and not tests:
         raise Mistake("--plot draws mean ranks; say `heterophily table significance --plot FILE`")
     name = TABLES[0] if tests else table_name(what)
-    columns, reference = bench.columns(datasets), find_model(against).name
+    columns, reference = bench.columns(datasets, datasets_there(source, name)), find_model(against).name
     rows = bench.rows(models or "paper", (reference,)) if tests else bench.rows(models or "all")
-    cells = [c for c in read_cells(source, name) if c["dataset"] in columns and c["model"] in rows]
+    warnings.simplefilter("default", StrayFileWarning)
+    cells = read_cells(source, name, columns, rows)
     if not cells:
-        raise Mistake(f"{source / name} has no cell of these; `heterophily reproduce {name}` makes them")
+        raise Mistake(f"{source / name} has no cell of these; {maker(source, name)} makes them")
     made = table1(cells)
     content: Any = made.to_json()
     grid = show.grid(made)
