@@ -3,8 +3,10 @@
     python benchmarks/ledger.py [--check]
 
 Cells are those under results/table1. One disagrees if its mean differs from the printed one by more than a
-standard error of ours. What is believed stands in results/beliefs.toml: a table per model, a sentence per
-dataset, and one under "all" for those without their own. A disagreement without a sentence is an error.
+standard error of ours, as `heterophily table` has it. What is believed stands in results/beliefs.toml: a
+table per model, a sentence per dataset or for several, as in "texas wisconsin", and one under "all" for those
+without their own. A cell more than two standard errors below print needs a sentence that names its dataset. A
+disagreement without a sentence is an error.
 """
 
 from __future__ import annotations
@@ -16,44 +18,73 @@ from collections import defaultdict
 from pathlib import Path
 
 from heterophily import MODELS
-from heterophily.bench.cells import Cell, read_cells
-from heterophily.bench.published import table_1
-from heterophily.bench.reproduce import COLUMNS
+from heterophily.bench.cells import read_cells
+from heterophily.bench.reproduce import COLUMNS, ROWS
+from heterophily.bench.table1 import Entry, Table1, table1
 from heterophily.files import write_file
 
 HOME = Path(__file__).parent.parent
 BEGIN, END = "<!-- cells: benchmarks/ledger.py -->", "<!-- end of cells -->"
+FAR = -2.0
+"""Standard errors below print from which on a dataset must be named."""
+Beliefs = dict[str, dict[str, str]]
+"""A sentence by model and dataset, or "all"."""
 
 
-def difference(cell: Cell, paper: float) -> tuple[float, float]:
-    """Return ours less the paper's, in points and in standard errors of our mean."""
-    points = 100 * (cell["mean"] - paper)
-    return points, points / (100 * cell["std"] / len(cell["splits"]) ** 0.5)
+def beliefs(text: str) -> Beliefs:
+    """Read the sentences; a key may name several datasets."""
+    found: Beliefs = {}
+    for model, said in tomllib.loads(text).items():
+        pairs = [(dataset, why) for key, why in said.items() for dataset in key.split()]
+        found[model] = dict(pairs)
+        if wrong := set(found[model]) - {*COLUMNS, "all"}:
+            raise SystemExit(f"results/beliefs.toml, {model}: no column is called {', '.join(sorted(wrong))}")
+        if len(found[model]) < len(pairs):
+            raise SystemExit(f"results/beliefs.toml, {model}: a dataset has two sentences")
+    return found
 
 
-def rows(results: Path, beliefs: Path) -> list[str]:
+def belief(said: dict[str, str], entry: Entry, errors: float) -> str | None:
+    """Return the sentence for a cell; the one for all says nothing of a cell far below print."""
+    return said.get(entry.dataset, said.get("all") if errors >= FAR else None)
+
+
+def rows(table: Table1, believed: Beliefs) -> list[str]:
     """Return a row per model and belief, in the order of the paper's table."""
-    believed = tomllib.loads(beliefs.read_text(encoding="utf-8"))
-    cells = {(cell["model"], cell["dataset"]): cell for cell in read_cells(results, "table1")}
     found, silent = [], []
-    for model, printed in table_1().items():
+    for model in ROWS:
         groups: dict[str, list[str]] = defaultdict(list)
         for dataset in COLUMNS:
-            if (cell := cells.get((model, dataset))) is None:
+            entry = table.find(model, dataset)
+            if entry is None or entry.difference is None or entry.standard_errors is None:
                 continue
-            points, errors = difference(cell, printed[dataset][0])
+            points, errors = 100 * entry.difference, entry.standard_errors
             if abs(errors) <= 1:
                 continue
-            said = believed.get(model, {})
-            why = said.get(dataset, said.get("all"))
-            if why is None:
-                silent.append(f"{model} on {dataset} ({points:+.1f})")
+            if (why := belief(believed.get(model, {}), entry, errors)) is None:
+                silent.append(f"{model} on {dataset} ({points:+.1f}, {errors:+.1f} SE)")
                 continue
-            groups[why].append(f"{dataset} {100 * cell['mean']:.1f} ({points:+.1f}, {errors:+.1f} SE)")
+            groups[why].append(f"{dataset} {100 * entry.mean:.1f} ({points:+.1f}, {errors:+.1f} SE)")
         found += [f"| {MODELS[model].title} | {', '.join(where)} | {why} |" for why, where in groups.items()]
     if silent:
         raise SystemExit(f"results/beliefs.toml says nothing of {', '.join(silent)}")
     return found
+
+
+def untrained(table: Table1) -> str:
+    """Name the cells of the paper's table that are not there."""
+    lacks = {model: [name for name in COLUMNS if table.find(model, name) is None] for model in ROWS}
+    named = [f"{MODELS[model].title} on {', '.join(where)}" for model, where in lacks.items() if where]
+    return f"Not trained yet: {'; '.join(named) or 'none'}."
+
+
+def section(table: Table1, believed: Beliefs) -> str:
+    """Return all that stands between the markers."""
+    head = (
+        "| model | dataset, our mean, difference (points, standard errors) | tried, believed |",
+        "|---|---|---|",
+    )
+    return "\n".join([*head, *rows(table, believed), "", untrained(table)])
 
 
 def main() -> None:
@@ -63,15 +94,12 @@ def main() -> None:
         "--check", action="store_true", help="change nothing; fail if PAPER.md is out of date"
     )
     args = parser.parse_args()
-    table = [
-        "| model | dataset, our mean, difference (points, standard errors) | tried, believed |",
-        "|---|---|---|",
-        *rows(HOME / "results", HOME / "results" / "beliefs.toml"),
-    ]
+    believed = beliefs((HOME / "results" / "beliefs.toml").read_text(encoding="utf-8"))
     paper = HOME / "PAPER.md"
     before = paper.read_text(encoding="utf-8")
     head, _, rest = before.partition(BEGIN)
-    after = f"{head}{BEGIN}\n\n" + "\n".join(table) + f"\n\n{END}{rest.partition(END)[2]}"
+    text = section(table1(read_cells(HOME / "results", "table1")), believed)
+    after = f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}"
     if args.check:
         sys.exit("PAPER.md is out of date: run python benchmarks/ledger.py" if before != after else 0)
     write_file(paper, after)

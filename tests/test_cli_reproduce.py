@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from heterophily.bench import reproduce as bench
+from heterophily.bench.opening import fingerprint
+from heterophily.files import sealed
 from tests.command import Ask
 from tests.tiny import tiny_graph
 
@@ -96,16 +99,61 @@ def test_reproduce_trains_real_cells_and_keeps_them(ask: Ask, data_folder: Path)
     assert "Twin-Copy" in first.out
     again = ask(*command)
     assert again.out == first.out and "2 cells: 2 kept" in again.err
+    today = datetime.now(UTC).strftime("%Y-%m")
+    assert f"kept, of results/table1: trained on cpu, test labels opened {today}" in again.err
+    assert "`--out DIR` trains them here" in again.err and "kept" not in first.err
     assert len(json.loads(Path("all.json").read_text())["cells"]) == 2
 
 
 def test_a_failed_cell_is_named_and_the_exit_code_is_one(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("heterophily.recipes.HERE", tmp_path)
+    (tmp_path / "mlp.toml").write_text("[synthetic]\nlearning_speed = 1\n")
+    answer = ask("reproduce", "table1", "--datasets", "synthetic", "--models", "mlp", "--jobs", "1")
+    assert answer.code == 1 and "failed: synthetic · mlp: " in answer.err
+    assert "3 cells: 2 trained, 1 failed" in answer.err and "Majority" in answer.out
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_wrong_data_folder_is_one_line_per_dataset_and_a_mistake(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
     monkeypatch.setenv("HETEROPHILY_DATA", str(tmp_path / "nowhere"))
-    answer = ask("reproduce", "table1", "--datasets", "texas", "--models", "majority")
-    assert answer.code == 1 and "failed: texas · majority: HETEROPHILY_DATA names" in answer.err
-    assert "2 cells: 2 failed" in answer.err and answer.out == ""
+    answer = ask("reproduce", "table1", "--datasets", "texas,cora", "--models", "mlp,gcn", "--jobs", jobs)
+    assert answer.code == 2 and answer.out == ""
+    count, *lines = answer.err.splitlines()
+    assert "8 cells: 8 failed" in count and len(lines) == 2
+    assert lines[0].startswith("failed: texas: HETEROPHILY_DATA names")
+
+
+def test_a_note_on_a_graph_is_shown_however_many_cells_are_trained_at_a_time(
+    ask: Ask, data_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("heterophily.recipes.HERE", tmp_path)
+    for model in ("mlp", "gcn"):
+        (tmp_path / f"{model}.toml").write_text("[texas]\nlearning_speed = 1\n")
+    command = ("reproduce", "table1", "--datasets", "texas", "--models", "mlp,gcn", "--device", "cpu")
+    answer = ask(*command, "--jobs", "2")
+    assert answer.err.count("note: texas has no training node of class") == 1
+
+
+def test_the_table_shows_every_dataset_that_has_cells(ask: Ask, results: Path) -> None:
+    extra = results / "table1" / "reed98"
+    extra.mkdir()
+    cell = json.loads((results / "table1" / "texas" / "majority.json").read_text()) | {"dataset": "reed98"}
+    cell["test_opened"]["setting"] = fingerprint("majority", "reed98", cell["config"], cell["graph"])
+    (extra / "majority.json").write_text(json.dumps(sealed(cell)))
+    assert "Reed98" in ask("table").out and "Reed98" not in ask("table", "--datasets", "paper").out
+    (extra / "majority copy.json").write_text("")
+    answer = ask("table", "--datasets", "reed98")
+    assert answer.code == 0 and "note: results/table1/reed98/majority copy.json is left out" in answer.err
+
+
+def test_at_80_columns_no_head_of_a_comparison_is_cut(ask: Ask) -> None:
+    Path("mine.csv").write_text("dataset,model,0,1,2\nd,ACMII-GCN+,80.1,95,82\nd,ACMII-GCN++,10,9,40\n")
+    table = ask("compare", "mine.csv").out.partition("Difference:")[0]
+    assert "…" not in table and "second" in table and table.count("better") == 2
 
 
 def test_compare_says_in_words_what_may_be_concluded(ask: Ask, results: Path) -> None:
@@ -148,7 +196,7 @@ def test_compare_reads_a_csv_of_model_by_split(ask: Ask) -> None:
             ["table", "significance", "--models", "gcn", "--datasets", "texas,cornell", "--plot", "x.png"],
             "--plot: There are no mean ranks, as no two models have all of",
         ),
-        (["table", "--from", "nowhere"], "there is no folder nowhere/table1; `heterophily reproduce table1`"),
+        (["table", "--from", "nowhere"], "there is no folder nowhere/table1; `heterophily reproduce table1 "),
         (["table", "--format", "word"], "--format: there is no format 'word'; the formats are terminal"),
         (["table", "--plot", "x.png"], "say `heterophily table significance --plot FILE`"),
         (["table", "--datasets", "pubmed"], "has no cell of these"),
@@ -158,7 +206,9 @@ def test_compare_reads_a_csv_of_model_by_split(ask: Ask) -> None:
             "--plot: the name 'x.doc' should end in .png, .svg, .pdf",
         ),
         (["reproduce", "table1", "--datasets", "txas"], "did you mean 'texas'"),
+        (["table", "--from", "r 2"], "`heterophily reproduce table1 --out 'r 2'` makes it"),
         (["reproduce", "table1", "--datasets", ","], "--datasets names none"),
+        (["reproduce", "table1", "--models", ","], "--models names none"),
         (["reproduce", "table1", "--unbundle", "nowhere"], "nowhere cannot be read: no such file"),
         (["compare", "nowhere.json"], "nowhere.json cannot be read: no such file"),
         (["compare", "results/table1/texas/mlp.json"], "nothing to compare"),

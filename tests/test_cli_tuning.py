@@ -282,14 +282,15 @@ def test_evaluate_records_the_opening_and_refuses_a_second_for_another_setting(a
     assert (record["by"], record["recipe"]) == ("evaluate", "one.toml") and len(record["setting"]) == 64
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", record["at"])
 
-    # The same setting again is no choice; another is.
+    # The same setting again is no choice, though other seeds are recorded; another is.
     same = json.loads(ask(*EVALUATE, "one.toml", "--seeds", "2", "--json").out)
     assert same["test_opened"]["setting"] == record["setting"] and "again" not in same["test_opened"]
+    assert same["test_opened"]["seeds"] == 2 and same["test_opened"]["earlier"] == [record]
     refused = ask(*EVALUATE, "two.toml")
     assert (refused.code, refused.out) == (2, "") and "opened for another setting, by evaluate" in refused.err
     assert written(folder) == same
     again = json.loads(ask(*EVALUATE, "two.toml", "--again", "--json").out)["test_opened"]
-    assert again["again"] and [one["recipe"] for one in again["earlier"]] == ["one.toml"]
+    assert again["again"] and [one["seeds"] for one in again["earlier"]] == [1, 2]
     assert ask(*EVALUATE, "two.toml", "--out", "elsewhere").code == 0
     kept = json.loads(ask(*EVALUATE, "two.toml", "--json").out)["test_opened"]
     assert kept["earlier"] == again["earlier"]

@@ -1,14 +1,73 @@
-"""The paper's ledger accounts for every cell of Table 1 that disagrees."""
+"""The paper's ledger accounts for every cell of Table 1 that disagrees or is not trained yet."""
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heterophily.bench.published import table_1
+from heterophily.bench.table1 import Table1, table1
+
+HOME = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def ledger() -> dict[str, Any]:
+    return runpy.run_path(str(HOME / "benchmarks" / "ledger.py"))
+
+
+def off(dataset: str, errors: float, seeds: int = 1) -> Table1:
+    """A table with a cell of GCN so many standard errors of ours off the paper's."""
+    paper = table_1()["gcn"][dataset][0]
+    rows = [
+        {"split": split, "seed": seed, "validation": 0.5, "test": paper + 0.01 * (errors + sign)}
+        for split, sign in enumerate((-1, 1))  # whose standard error is a point
+        for seed in range(seeds)
+    ]
+    facts = {"metric": "accuracy", "seeds": seeds, "device": "cpu", "seconds": 1.0, "config": {}}
+    facts |= {"test_opened": {"setting": ""}}
+    chosen = {"by": "searched", "note": ""}
+    return table1([{"model": "gcn", "dataset": dataset, "splits": rows, "chosen": chosen} | facts])
 
 
 def test_every_cell_that_disagrees_is_in_the_ledger_with_what_is_believed_of_it() -> None:
-    home = Path(__file__).parent.parent
     command = [sys.executable, "benchmarks/ledger.py", "--check"]
-    answer = subprocess.run(command, cwd=home, capture_output=True, text=True)
+    answer = subprocess.run(command, cwd=HOME, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
+
+
+def test_seeds_do_not_make_a_difference_larger_in_standard_errors(ledger: dict[str, Any]) -> None:
+    believed = ledger["beliefs"]('[gcn]\nall = "so"')
+    one, four = (ledger["rows"](off("texas", 1.5, seeds), believed) for seeds in (1, 4))
+    assert one == four and "(+1.5, +1.5 SE) | so |" in one[0]
+    assert ledger["rows"](off("texas", 0.9, 4), believed) == []
+
+
+def test_far_below_print_a_sentence_must_name_the_dataset(ledger: dict[str, Any]) -> None:
+    believed = ledger["beliefs"]('[gcn]\nall = "so"\n"texas wisconsin" = "known"')
+    for dataset, errors, why in [("cora", -1.9, "so"), ("cora", 9, "so"), ("wisconsin", -9, "known")]:
+        (row,) = ledger["rows"](off(dataset, errors), believed)
+        assert row.endswith(f"| {why} |")
+    with pytest.raises(SystemExit, match=r"says nothing of gcn on cora \(-2.1, -2.1 SE\)"):
+        ledger["rows"](off("cora", -2.1), believed)
+
+
+@pytest.mark.parametrize(
+    "key, sentence", [("texas txas", "no column is called txas"), ("cora texas", "has two sentences")]
+)
+def test_a_sentence_about_no_dataset_or_a_second_one_is_refused(
+    ledger: dict[str, Any], key: str, sentence: str
+) -> None:
+    with pytest.raises(SystemExit, match=sentence):
+        ledger["beliefs"](f'[gcn]\ncora = "so"\n"{key}" = "other"')
+
+
+def test_cells_that_are_not_trained_yet_are_named(ledger: dict[str, Any]) -> None:
+    said = ledger["untrained"](off("texas", 0))
+    assert "; GCN on cornell, wisconsin, chameleon, actor, squirrel, cora, citeseer, pubmed; " in said
+    assert said in ledger["section"](off("texas", 0), {})

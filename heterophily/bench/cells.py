@@ -6,13 +6,16 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+import shlex
+import warnings
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from heterophily.bench.opening import fingerprint
 from heterophily.files import reason, sealed, to_text, unsealed, write_file
+from heterophily.models import MODELS
 
 Cell = dict[str, Any]
 """What ``Evaluation.to_json`` gives, and ``chosen``: how the setting was chosen."""
@@ -27,6 +30,10 @@ PLAIN = re.compile(r"\w[\w.+-]*")
 
 class CellError(ValueError):
     """A file that is no sound cell."""
+
+
+class StrayFileWarning(UserWarning):
+    """A file among the cells that is named after no model."""
 
 
 def cell_file(folder: str | os.PathLike[str], table: str, dataset: str, model: str) -> Path:
@@ -83,20 +90,52 @@ def complaint(cell: Any) -> str:
     return ""
 
 
-def read_cells(folder: str | os.PathLike[str], table: str) -> list[Cell]:
-    """Read all cells of a table; one that is not sound is refused with its name."""
+def read_cells(
+    folder: str | os.PathLike[str],
+    table: str,
+    datasets: Container[str] | None = None,
+    models: Container[str] | None = None,
+) -> list[Cell]:
+    """Read the cells of a table, of these datasets and models where they are named.
+
+    One that is not sound is refused with its name. A file that is named after no model is left out, and a
+    warning says so.
+    """
+    found = []
+    for file in _files(folder, table):
+        dataset, model = file.parent.name, file.stem
+        if datasets is not None and dataset not in datasets:
+            continue
+        if model not in MODELS:
+            warnings.warn(f"{file} is left out: no model has its name", StrayFileWarning, stacklevel=2)
+        elif models is None or model in models:
+            try:
+                found.append(read_cell(file))
+            except CellError as error:
+                again = maker(folder, table, f" --datasets {dataset} --models {model}")
+                raise CellError(f"{error}; {again} sets it aside and trains it again") from None
+    return found
+
+
+def datasets_there(folder: str | os.PathLike[str], table: str) -> tuple[str, ...]:
+    """Return the datasets that have files in the folder of a table."""
+    return tuple(dict.fromkeys(file.parent.name for file in _files(folder, table)))
+
+
+def maker(folder: str | os.PathLike[str], table: str, options: str = "") -> str:
+    """Return the command that makes the cells of a folder."""
+    out = "" if Path(folder) == Path("results") else f" --out {shlex.quote(str(folder))}"
+    return f"`heterophily reproduce {table}{options}{out}`"
+
+
+def _files(folder: str | os.PathLike[str], table: str) -> list[Path]:
     place = Path(folder).expanduser() / table
     if not place.is_dir():
         raise CellError(
-            f"there is no folder {place}; `heterophily reproduce {table}` makes it, and --from names the "
-            "folder above it"
+            f"there is no folder {place}; {maker(folder, table)} makes it, and --from names the folder "
+            "above it"
         )
-    try:
-        return [read_cell(file) for file in sorted(place.glob("*/*.json"))]
-    except CellError as error:
-        raise CellError(
-            f"{error}; `heterophily reproduce {table}` sets it aside and trains it again"
-        ) from None
+    return sorted(place.glob("*/*.json"))
 
 
 def write_bundle(file: str | os.PathLike[str], table: str, cells: Iterable[Cell]) -> Path:

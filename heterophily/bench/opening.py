@@ -43,34 +43,40 @@ def opening(
     recipe: str,
     again: bool = False,
     by: str = "evaluate",
+    seed: int = 0,
+    seeds: int = 1,
 ) -> dict[str, Any]:
     """Return the record of an opening; refuse a second one for another setting, unless ``again``.
 
-    ``file`` is the result that will be written; it tells whether there was an opening before.
+    ``file`` is the result that will be written; it tells whether there was an opening before. One of the same
+    setting from other seeds is let be, and stays on record like one of another setting.
     """
     setting = fingerprint(model, dataset, config.to_dict(), options)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     record: dict[str, Any] = {"by": by, "at": now, "setting": setting, "recipe": recipe}
+    record |= {"seed": seed, "seeds": seeds}
     place = Path(file).expanduser()
     before = _earlier(place, again)
     if before is None:
         return record
-    if before["setting"] == setting:
+    if all(before.get(name) == record[name] for name in ("setting", "seed", "seeds")):
         return record | ({"earlier": before["earlier"]} if "earlier" in before else {})
-    if not again:
+    same = before["setting"] == setting
+    if not (same or again):
         raise OpenedError(
             f"the test set was opened for another setting, by {before['by']} on {before['at']}; the result "
             f"is in {place.parent}. Who opens it again chooses by test scores. Name another folder with "
             "--out if this is another question, or pass --again, which is recorded"
         )
     earlier = [*before.get("earlier", []), {key: v for key, v in before.items() if key != "earlier"}]
-    return record | {"again": True, "earlier": earlier}
+    return record | ({} if same else {"again": True}) | {"earlier": earlier}
 
 
 def _earlier(file: Path, damaged: bool = False) -> dict[str, Any] | None:
     """Return the record of the result that lies there, by ``train`` too; None where there is none.
 
-    One that cannot be read is refused, or with ``damaged`` recorded as such.
+    Older records leave seeds to the result. One that cannot be read is refused, or with ``damaged`` recorded
+    as such.
     """
     if not file.exists():
         if (aside := file.with_name(f"{file.name}.damaged")).exists():  # and no sound one has come after
@@ -79,14 +85,15 @@ def _earlier(file: Path, damaged: bool = False) -> dict[str, Any] | None:
     at = _changed(file)
     try:
         result = unsealed(json.loads(file.read_text(encoding="utf-8")))
+        seeds = {name: result[name] for name in ("seed", "seeds") if name in result}
         if "test_opened" in result:
-            record = dict(result["test_opened"])
+            record = seeds | dict(result["test_opened"])
             texts = all(isinstance(record[name], str) for name in ("by", "at", "setting"))
             if not (texts and isinstance(record.get("earlier", []), list)):
                 raise ValueError("the record is not as records are")
             return record
         parts = (result[name] for name in ("model", "dataset", "config", "graph"))
-        return {"by": "train", "at": at, "setting": fingerprint(*parts)}
+        return {"by": "train", "at": at, "setting": fingerprint(*parts)} | seeds
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if damaged:
             return {"by": UNREADABLE, "at": at, "setting": None}

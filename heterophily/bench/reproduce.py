@@ -8,9 +8,9 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from multiprocessing import active_children, get_context, parent_process
@@ -54,6 +54,10 @@ LIGHT_FIRST = (
 """Models in the order in which a dataset is gone through: whoever stops early has most of the table."""
 
 
+LONG = 400
+"""Where the words of somebody else's error are cut."""
+
+
 class Setting(NamedTuple):
     """The setting of a cell and how it was chosen."""
 
@@ -80,6 +84,12 @@ class Step(NamedTuple):
     total: int = 0
     damaged: str = ""
     """What was wrong with the file that was there, and where it is now."""
+    unread: bool = False
+    """Whether its graph could not be read, which fails all cells of the dataset."""
+
+
+class UnreadError(ValueError):
+    """A graph that could not be read."""
 
 
 Following = Callable[[str, int], AbstractContextManager[Watch | None]]
@@ -120,25 +130,31 @@ def is_current(cell: Cell) -> bool:
     return bool(cell["test_opened"]["setting"] == now)
 
 
-def columns(text: str) -> tuple[str, ...]:
-    """Read the datasets of a table: paper, all (registered ones too), or names with commas between."""
+def columns(text: str, there: Sequence[str] = ()) -> tuple[str, ...]:
+    """Read the datasets of a table: paper, all (registered ones too), or names with commas between.
+
+    Those that are ``there``, on disk, belong to all.
+    """
     own = tuple(name for name, facts in DATASETS.items() if callable(facts.reader))
-    return _names(text, COLUMNS, (*MORE_COLUMNS, *own), canonical)
+    more = (*MORE_COLUMNS, *own, *there)
+    return _names("--datasets", text, COLUMNS, more, lambda name: name if name in there else canonical(name))
 
 
 def rows(text: str, always: Sequence[str] = RULES) -> tuple[str, ...]:
     """Read the models of a table: paper, all, or names with commas between; the rules are always there."""
-    chosen = _names(text, ROWS, tuple(MODELS), lambda name: find_model(name).name)
+    chosen = _names("--models", text, ROWS, tuple(MODELS), lambda name: find_model(name).name)
     return tuple(name for name in MODELS if name in (*always, *chosen))
 
 
 def _names(
-    text: str, paper: tuple[str, ...], more: tuple[str, ...], known: Callable[[str], str]
+    option: str, text: str, paper: tuple[str, ...], more: tuple[str, ...], known: Callable[[str], str]
 ) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for part in (part.strip() for part in text.split(",") if part.strip()):
         whole = {"paper": paper, "all": (*paper, *more)}.get(part.lower())
         found |= dict.fromkeys(whole or (known(part),))
+    if not found:
+        raise ConfigError(f"{option} names none; say paper, all or names with commas between")
     return tuple(found)
 
 
@@ -165,7 +181,7 @@ def reproduce(
     are opened once per cell, and the cell records it. ``jobs`` cells are trained at a time, each in a process
     of its own. ``bundle`` names a file with all the cells asked for, written after each. ``tell`` hears of
     each cell, ``follow`` gives what watches a training (of one job), ``read`` gives
-    the graph of a name, by default ``load``.
+    the graph of a name, by default ``load``; it is asked once per dataset, and in each process of its own.
     """
     if read is None:
         datasets, read = [canonical(name) for name in datasets], partial(load, data=data)
@@ -176,8 +192,11 @@ def reproduce(
     places = [(model, dataset) for dataset in datasets for model in order]
     work = partial(_cell, folder=folder, seed=seed, seeds=seeds, device=device)
     steps: list[Step] = []
-    jobs = min(jobs, sum(MODELS[model].learns for model, _ in places))
-    for step in _side_by_side(work, places, read, jobs) if jobs > 1 else _in_turn(work, places, read, follow):
+    todo = [place for place in places if jobs > 1 and not _is_kept(folder, *place, seed, seeds)]
+    jobs = min(jobs, sum(MODELS[model].learns for model, _ in todo))
+    for step in (
+        _side_by_side(work, places, todo, read, jobs) if jobs > 1 else _in_turn(work, places, read, follow)
+    ):
         step = step._replace(number=len(steps) + 1, total=len(places))
         steps.append(step)
         if bundle is not None and (step.state == "trained" or step.number == step.total):
@@ -202,12 +221,31 @@ def _in_turn(
 
 
 def _side_by_side(
-    work: Callable[..., Step], places: Sequence[tuple[str, str]], read: Callable[[str], Graph], jobs: int
+    work: Callable[..., Step],
+    places: Sequence[tuple[str, str]],
+    todo: Sequence[tuple[str, str]],
+    read: Callable[[str], Graph],
+    jobs: int,
 ) -> Iterator[Step]:
-    """Train some cells at a time, each in a process of its own; they are told of in their order."""
+    """Train some cells at a time, each in a process of its own; they are told of in their order.
+
+    Each graph is read here first: what is wrong with it, or to be noted of it, is then said once.
+    """
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), _settle_in, (jobs, loaded_files()))
+    graphs = {dataset: _once(read, dataset) for _, dataset in places}
+    trained: dict[tuple[str, str], Future[Step]] = {}
     try:
-        yield from pool.map(partial(_alone, work, read), *zip(*places))
+        for dataset in dict.fromkeys(dataset for _, dataset in todo):
+            with suppress(UnreadError):
+                graphs[dataset]()
+                graphs[dataset] = _once(read, dataset)  # each process has its own
+                some = [place for place in todo if place[1] == dataset]
+                trained |= {place: pool.submit(_alone, work, read, *place) for place in some}
+        for model, dataset in places:
+            if (model, dataset) in trained:
+                yield trained.pop((model, dataset)).result()
+            else:
+                yield _alone(work, lambda name: graphs[name](), model, dataset)
     except BrokenProcessPool:
         raise CellError(
             "a process that trained a cell was killed, maybe for want of memory; the same command goes on, "
@@ -266,7 +304,7 @@ def _cell(
     except OutputError:
         raise  # where nothing can be written there is no use in going on
     except Exception as error:  # one cell that fails must not cost the others
-        step = Step(model, dataset, "failed", error=reason(error))
+        step = Step(model, dataset, "failed", error=reason(error), unread=isinstance(error, UnreadError))
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
     return step._replace(seconds=time.perf_counter() - start, damaged=damaged)
@@ -274,15 +312,15 @@ def _cell(
 
 def _once(read: Callable[[str], Graph], name: str) -> Callable[[], Graph]:
     """Read a graph when it is first asked for; what went wrong then is said again, not tried again."""
-    found: list[Graph | Exception] = []
+    found: list[Graph | UnreadError] = []
 
     def graph() -> Graph:
         if not found:
             try:
                 found.append(read(name))
             except Exception as error:
-                found.append(error)
-        if isinstance(found[0], Exception):
+                found.append(UnreadError(reason(error)))
+        if isinstance(found[0], UnreadError):
             raise found[0]
         return found[0]
 
@@ -311,6 +349,14 @@ def _kept(
     return cell if same and (cell["seed"], cell["seeds"]) == (seed, seeds) else None
 
 
+def _is_kept(folder: str | os.PathLike[str], model: str, dataset: str, seed: int, seeds: int) -> bool:
+    """Say whether a cell need not be trained; a recipe that cannot be read is told of in its turn."""
+    try:
+        return _kept(folder, model, dataset, setting(model, dataset).config, seed, seeds) is not None
+    except ConfigError:
+        return False
+
+
 def _train(
     folder: str | os.PathLike[str],
     graph: Graph,
@@ -327,7 +373,8 @@ def _train(
     if result.diverged:  # a mean over fewer splits is no cell
         raise DivergedError(diverged_words(dataset, result.diverged[0]))
     file = cell_file(folder, TABLE, dataset, model)
-    opened = opening(file, model, dataset, chosen.config, {}, chosen.chosen.by, again=True, by="reproduce")
+    how = chosen.chosen.by
+    opened = opening(file, model, dataset, chosen.config, {}, how, True, "reproduce", seed, seeds)
     cell = replace(result, opened=opened).to_json()
     cell |= {"dataset": dataset, "chosen": chosen.to_json()}
     write_cell(folder, TABLE, cell)
@@ -340,4 +387,6 @@ def reason(error: Exception) -> str:
     if isinstance(error, MemoryError) or "out of memory" in text or "allocate memory" in text:
         return "out of memory"
     ours = type(error).__module__.partition(".")[0] == "heterophily"
-    return (text if ours else f"{type(error).__name__}: {text}")[:400]
+    if ours or len(text := f"{type(error).__name__}: {text}") <= LONG:
+        return text
+    return f"{text[:LONG].rsplit(' ', 1)[0]} …"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from heterophily.cli.app import Mistake, app, complain, say, screen
+from heterophily.cli.app import MISTAKE, Mistake, app, complain, say, screen
 from heterophily.cli.options import AsJson, Data, Deterministic, Device, Seed, Seeds
 from heterophily.config import no_such
 
@@ -80,7 +80,8 @@ def reproduce(
 
     A cell is a model on all splits of a dataset. What is there already with the same setting is kept, so the
     same command goes on after a stop; a cell whose recipe has changed is trained anew. A cell that fails is
-    named, the others go on, and the exit code is 1.
+    named, the others go on, and the exit code is 1; it is 2 where graphs could not be read and all else went
+    well. To train again what a folder has, name another by --out.
     """
     from heterophily.bench import reproduce as bench
     from heterophily.bench.cells import unbundle as unpack
@@ -98,8 +99,6 @@ def reproduce(
         print(f"{unbundle} to {out / name}: {said}")
         return
     columns, rows = bench.columns(datasets), bench.rows(models)
-    if not columns:
-        raise Mistake("--datasets names none; say paper, all or names with commas between")
     where = choose_device(device, deterministic)
     warnings.simplefilter("default", MissingClassWarning)
     console, start = screen(), time.perf_counter()
@@ -120,14 +119,19 @@ def reproduce(
     count = {state: sum(step.state == state for step in steps) for state in ("trained", "kept", "failed")}
     said = ", ".join(f"{number} {state}" for state, number in count.items() if number)
     say(f"{len(steps)} cells: {said}; {clock(time.perf_counter() - start)}", "dim")
+    if kept := [step.cell for step in steps if step.cell is not None and step.state == "kept"]:
+        here = "`--out DIR` trains them here"
+        say(f"kept, of {out / name}: {show.kept_line(kept)}; {here}", "dim")
     if cells := [step.cell for step in steps if step.cell is not None]:
         paper = Console()
         paper.print(grids.terminal(show.grid(table1(cells)), paper.width))
+    for dataset, error in {step.dataset: step.error for step in steps if step.unread}.items():
+        complain(f"failed: {dataset}: {error}")
+    failed = [step for step in steps if step.state == "failed" and not step.unread]
+    for step in failed:
+        complain(f"failed: {step.dataset} · {step.model}: {step.error}")
     if count["failed"]:
-        for step in steps:
-            if step.state == "failed":
-                complain(f"failed: {step.dataset} · {step.model}: {step.error}")
-        raise typer.Exit(1)
+        raise typer.Exit(1 if failed else MISTAKE)
 
 
 @app.command()
@@ -143,8 +147,8 @@ def table(
         str,
         typer.Option(
             metavar="NAMES",
-            help="Columns to show: paper, all, or names with commas between; over named ones significance "
-            "ranks.",
+            help="Columns to show: paper, all that are there, or names with commas between; over named ones "
+            "significance ranks.",
         ),
     ] = "all",
     models: Annotated[
@@ -178,7 +182,7 @@ def table(
     `table significance` tests each model against HDP on every dataset, and ranks them over the paper's.
     """
     from heterophily.bench import reproduce as bench
-    from heterophily.bench.cells import read_cells
+    from heterophily.bench.cells import StrayFileWarning, datasets_there, maker, read_cells
     from heterophily.bench.significance import significance as compare_cells
     from heterophily.bench.table1 import table1
     from heterophily.files import to_text, write_files
@@ -195,12 +199,14 @@ def table(
     if against is not None and not tests:
         raise Mistake("--against names whom to test; say `heterophily table significance --against MODEL`")
     name = TABLES[0] if tests else table_name(what, "significance")
-    columns, reference = bench.columns(datasets), find_model(against or "hdp")
+    columns, reference = bench.columns(datasets, datasets_there(source, name)), find_model(against or "hdp")
     rows = bench.rows(models or "paper", (reference.name,)) if tests else bench.rows(models or "all")
-    every = [cell for cell in read_cells(source, name) if cell["dataset"] in columns]
+    warnings.simplefilter("default", StrayFileWarning)
+    family = {*rows, *bench.rows("paper", ())} if tests else rows
+    every = read_cells(source, name, columns, family)
     cells = [cell for cell in every if cell["model"] in rows]
     if not cells:
-        raise Mistake(f"{source / name} has no cell of these; `heterophily reproduce {name}` makes them")
+        raise Mistake(f"{source / name} has no cell of these; {maker(source, name)} makes them")
     made = table1(cells)
     content: Any = made.to_json()
     grid = show.grid(made)

@@ -101,7 +101,7 @@ def evaluate(
     """Train with a chosen setting on all splits, open the test labels once, and record that it was done.
 
     A folder holds the evaluation of one setting. To open the test set for a second one is to choose by
-    test labels, so that is refused, unless with --again.
+    test labels, so that is refused, unless with --again. Other seeds are recorded, too.
     """
     from heterophily.bench.opening import opening
     from heterophily.graph.datasets import canonical
@@ -112,7 +112,9 @@ def evaluate(
     folder = out or Path("evaluation") / f"{name}-{found.name}"
 
     def record(config: Config, options: Mapping[str, Any]) -> dict[str, Any]:
-        return opening(folder / "result.json", found.name, name, config, options, recipe, again)
+        return opening(
+            folder / "result.json", found.name, name, config, options, recipe, again, seed=seed, seeds=seeds
+        )
 
     run(
         name, found.name, recipe, None, split, seed, seeds, graph_options, device, deterministic, data,

@@ -92,7 +92,7 @@ def _piece(pair: Pair | None, entry: Entry | None) -> Piece:
 def pairs_table(found: Comparison) -> Table:
     """Return a row per pair with all its statistics; adjusted p-values stand in brackets."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("first less\nsecond", no_wrap=True, vertical="bottom")
+    table.add_column("first less\nsecond", overflow="fold", vertical="bottom")  # it alone makes room
     heads = ("difference\nin points", "effect\nsize", "p,\nt-test", "p,\nWilcoxon")
     for head in (*heads, "first\nbetter", "equal", "second\nbetter"):
         table.add_column(head, justify="right", no_wrap=True, vertical="bottom")
@@ -102,7 +102,7 @@ def pairs_table(found: Comparison) -> Table:
         worse, equal, better = pair.posterior
         table.add_row(
             f"{pair.dataset}:\n" * several + f"{name_of(pair.first)} less\n{name_of(pair.second)}",
-            f"{signed(100 * pair.difference, 2)} ± {100 * pair.std:.2f}",
+            f"{signed(100 * pair.difference, 2)}\n± {100 * pair.std:.2f}",
             effect,
             f"{p_text(pair.p)}\n({p_text(pair.p_holm)})",
             f"{p_text(pair.wilcoxon_p)}\n({p_text(pair.wilcoxon_holm)})",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
+from heterophily.bench.cells import Cell
 from heterophily.bench.published import printed
 from heterophily.bench.reproduce import Step
 from heterophily.bench.table1 import READINGS, Entry, Table1, table1
@@ -102,15 +103,26 @@ def mark(entry: Entry) -> str:
     return chosen + (EARLIER if entry.earlier else "")
 
 
+def kept_line(cells: Sequence[Cell]) -> str:
+    """Say where cells come from that were there before: on which devices they were trained, and when."""
+    devices = " and ".join(sorted({cell["device"] for cell in cells}))
+    days = sorted({cell["test_opened"]["at"][:10] for cell in cells})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return f"trained on {devices}, test labels opened {when}"
+
+
 def step_line(step: Step) -> str:
-    """Say in a line what became of a cell; nothing of one that was there before."""
-    if step.state == "kept":
+    """Say in a line what became of a cell; nothing of one that was there before, or without its graph."""
+    if step.state == "kept" or step.unread:
         return ""
     head = f"{step.number}/{step.total} · {step.dataset} · {MODELS[step.model].title}"
     if step.damaged:
         head = f"{head} · again, as {step.damaged}"
     if step.cell is None:
         return f"{head} · failed: {step.error}"
+    opened = step.cell["test_opened"]
+    if "earlier" in opened and opened["earlier"][-1]["setting"] == opened["setting"]:
+        head = f"{head} · replaces a cell of other seeds"
     (entry,) = table1([step.cell]).entries
     beside = "" if entry.paper is None else f" (paper {100 * entry.paper:.2f})"
     return f"{head} · {ours(entry)}{beside} · {clock(step.seconds)}"

@@ -10,7 +10,15 @@ import pytest
 
 from heterophily import MODELS
 from heterophily.bench import reproduce as bench
-from heterophily.bench.cells import CellError, cell_file, read_cell, read_cells, unbundle
+from heterophily.bench.cells import (
+    CellError,
+    StrayFileWarning,
+    cell_file,
+    datasets_there,
+    read_cell,
+    read_cells,
+    unbundle,
+)
 from heterophily.bench.published import table_1
 from heterophily.bench.reproduce import Step, columns, rows, setting
 from heterophily.config import ConfigError
@@ -19,7 +27,7 @@ from heterophily.graph import Graph
 from heterophily.graph.datasets import DATASETS
 from heterophily.graph.graph import GraphError
 from heterophily.recipes import note
-from heterophily.show.table1 import CHOSEN
+from heterophily.show.table1 import CHOSEN, step_line
 from tests.tiny import tiny_graph
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -86,6 +94,14 @@ def test_the_table_is_the_paper_s_by_default_and_more_on_request() -> None:
         columns("txas")
     with pytest.raises(ConfigError, match="no model 'hpd'"):
         rows("hpd")
+    for read, option in ((columns, "--datasets"), (rows, "--models")):
+        with pytest.raises(ConfigError, match=f"{option} names none"):
+            read(" , ")
+
+
+def test_all_datasets_of_a_table_include_those_that_are_on_disk() -> None:
+    assert columns("all", ("reed98", "mine"))[-2:] == ("reed98", "mine")
+    assert columns("mine", ("mine",)) == ("mine",) and "reed98" not in columns("all")
 
 
 def test_a_setting_says_how_it_was_chosen(kitchen: Path) -> None:
@@ -163,6 +179,17 @@ def test_a_changed_recipe_other_seeds_or_a_damaged_file_are_trained_again(
     assert set(states(run(tmp_path, seed=1)).values()) == {"trained"}
 
 
+def test_a_score_from_other_seeds_leaves_the_earlier_opening_on_record(tmp_path: Path, kitchen: Path) -> None:
+    run(tmp_path, ("mlp",))
+    for seeds in ({"seed": 1}, {"seeds": 2}):
+        step = run(tmp_path, ("mlp",), **seeds)["mlp"]
+        assert "replaces a cell of other seeds" in step_line(step)
+    assert step.cell is not None
+    opened = step.cell["test_opened"]
+    assert (opened["seed"], opened["seeds"]) == (0, 2)
+    assert [(early["seed"], early["seeds"]) for early in opened["earlier"]] == [(0, 1), (1, 1)]
+
+
 def test_a_stop_costs_no_finished_cell(tmp_path: Path, kitchen: Path) -> None:
     def stop(step: Step) -> None:
         if step.model == "mlp":
@@ -191,7 +218,7 @@ def test_a_cell_that_was_meddled_with_is_refused(
     run(tmp_path, ("mlp",))
     file = cell_file(tmp_path / "results", "table1", "tiny", "mlp")
     file.write_text(json.dumps(json.loads(file.read_text()) | change))
-    with pytest.raises(CellError, match="its checksum differs.*reproduce table1` sets it aside"):
+    with pytest.raises(CellError, match="its checksum differs.*reproduce table1 .*` sets it aside"):
         read_cells(tmp_path / "results", "table1")
     file.write_text(json.dumps(sealed(json.loads(file.read_text()))))  # and with a checksum that fits
     with pytest.raises(CellError, match=sentence):
@@ -204,6 +231,21 @@ def test_a_cell_in_a_wrong_place_is_refused(tmp_path: Path, kitchen: Path) -> No
     file.rename(file.with_name("gat.json"))
     with pytest.raises(CellError, match="is the cell of mlp on tiny; it lies in a wrong place"):
         read_cells(tmp_path / "results", "table1")
+
+
+def test_a_file_that_is_not_asked_for_costs_no_table_and_one_of_no_model_is_left_out(
+    tmp_path: Path, kitchen: Path
+) -> None:
+    run(tmp_path, ("mlp",))
+    place, folder = tmp_path / "results" / "table1" / "tiny", tmp_path / "results"
+    (place / "gcn.json").write_text("{")
+    assert len(read_cells(folder, "table1", ["tiny"], ["mlp", "majority"])) == 2
+    assert read_cells(folder, "table1", ["texas"]) == [] and datasets_there(folder, "table1") == ("tiny",)
+    with pytest.raises(CellError, match=f"--datasets tiny --models gcn --out {folder}` sets it aside"):
+        read_cells(folder, "table1")
+    (place / "gcn.json").rename(place / "mlp copy.json")
+    with pytest.warns(StrayFileWarning, match="mlp copy.json is left out"):
+        assert len(read_cells(folder, "table1")) == 3
 
 
 # What fails
@@ -233,7 +275,25 @@ def test_a_graph_that_cannot_be_read_fails_its_cells_and_is_tried_once(tmp_path:
     steps = bench.reproduce(["gone", "tiny"], ["mlp"], tmp_path / "results", read=read)
     assert [step.state for step in steps] == ["failed"] * 3 + ["trained"] * 3
     assert {step.error for step in steps[:3]} == {"gone is not on this machine"}
+    assert [step.unread for step in steps] == [True] * 3 + [False] * 3
     assert asked == ["gone", "tiny"]
+
+
+def gone(name: str) -> Graph:
+    raise GraphError(f"{name} is not on this machine")
+
+
+def test_where_no_graph_can_be_read_no_process_is_started_for_it(tmp_path: Path) -> None:
+    steps = bench.reproduce(["gone"], ["mlp", "gcn"], tmp_path / "results", jobs=2, read=gone)
+    assert {(step.error, step.unread) for step in steps} == {("gone is not on this machine", True)}
+
+
+def test_where_nothing_is_to_train_no_process_is_started(
+    tmp_path: Path, kitchen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path)
+    monkeypatch.setattr(bench, "_side_by_side", lambda *_: pytest.fail("processes were started"))
+    assert set(states(run(tmp_path, jobs=2)).values()) == {"kept"}
 
 
 def test_where_nothing_can_be_written_it_stops_before_training(tmp_path: Path, kitchen: Path) -> None:
@@ -246,6 +306,11 @@ def test_out_of_memory_is_said_in_three_words() -> None:
     assert bench.reason(RuntimeError("CUDA out of memory. Tried to allocate 3 GiB ...")) == "out of memory"
     assert bench.reason(MemoryError()) == "out of memory"
     assert bench.reason(IndexError("7")) == "IndexError: 7"
+
+
+def test_no_reason_is_cut_within_a_word() -> None:
+    assert bench.reason(GraphError("word " * 200)) == " ".join(["word"] * 200)
+    assert bench.reason(IndexError("word " * 200)).endswith(" word …")
 
 
 # One file for all
