@@ -32,7 +32,7 @@ from heterophily.show.style import (
     styled,
 )
 from heterophily.show.tables import METRICS
-from heterophily.show.venn import three_circles
+from heterophily.studies.venn import three_circles
 from heterophily.studies import FITTED, Result, StudyError, Trial
 from heterophily.studies.ablation import Ablation
 from heterophily.studies.calibration import Calibration

@@ -23,7 +23,7 @@ import heterophily
 from heterophily import HDPClassifier, make_classifier, plot
 from heterophily.show.study_tables import list_table, study_table
 from heterophily.show.style import class_colors, to_file
-from heterophily.show.venn import distance_for, lens, three_circles
+from heterophily.studies.venn import distance_for, lens, three_circles, worst_miss
 from heterophily.studies import STUDIES, StudyError
 from tests.studies.made import made
 from tests.tiny import SETTINGS, tiny_graph
@@ -173,6 +173,12 @@ def test_areas_and_overlaps_of_three_circles_are_to_scale(overlaps: tuple[float,
     assert [math.pi * r**2 for r in radii] == pytest.approx(areas)
     for (i, j), overlap in zip(((0, 1), (0, 2), (1, 2)), overlaps):
         assert lens(radii[i], radii[j], math.dist(centers[i], centers[j])) == pytest.approx(overlap, abs=2e-3)
+
+
+def test_circles_that_miss_their_overlaps_say_by_how_much() -> None:
+    overlaps = (0.6, 0.55, 0.3)
+    assert worst_miss(*three_circles((0.65, 1.0, 1.0), overlaps), overlaps) == pytest.approx(0.07, abs=0.01)
+    assert worst_miss(*three_circles((0.65, 1.0, 1.0), (0.3, 0.25, 0.4)), (0.3, 0.25, 0.4)) < 1e-6
 
 
 def test_overlaps_that_no_plane_allows_are_missed_by_little() -> None:

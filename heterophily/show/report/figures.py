@@ -28,7 +28,7 @@ from heterophily.show.significance import name_of
 from heterophily.show.style import OTHER, SAME, model_looks
 from heterophily.show.table1 import ours, paper, title
 from heterophily.show.tables import METRICS
-from heterophily.show.venn import three_circles
+from heterophily.studies.venn import three_circles
 from heterophily.studies import Result
 from heterophily.studies.ablation import Ablation
 from heterophily.studies.calibration import TIMES, Calibration

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 
 Point = tuple[float, float]
+PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
 def lens(a: float, b: float, distance: float) -> float:
@@ -38,9 +39,8 @@ def three_circles(areas: Sequence[float], overlaps: Sequence[float]) -> tuple[li
     share follows, and means nothing.
     """
     radii = [math.sqrt(area / math.pi) for area in areas]
-    pairs = ((0, 1), (0, 2), (1, 2))
     near, far, across = (
-        distance_for(radii[i], radii[j], overlap) for (i, j), overlap in zip(pairs, overlaps)
+        distance_for(radii[i], radii[j], overlap) for (i, j), overlap in zip(PAIRS, overlaps)
     )
     # Circle 0 is at the origin, circle 1 to its right; the third distance gives the angle to circle 2.
     cosine = (near**2 + far**2 - across**2) / (2 * near * far) if near * far > 0 else 0.0
@@ -50,10 +50,19 @@ def three_circles(areas: Sequence[float], overlaps: Sequence[float]) -> tuple[li
 
         def miss(flat: np.ndarray) -> float:
             x = flat.reshape(3, 2)
-            found = [lens(radii[i], radii[j], float(np.hypot(*(x[i] - x[j])))) for i, j in pairs]
-            return float(np.square(np.subtract(found, overlaps)).sum())
+            return float(np.square(np.subtract(shared(x, radii), overlaps)).sum())
 
         start = centers.ravel() + 1e-3 * np.arange(6)
         centers = minimize(miss, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12}).x
         centers = centers.reshape(3, 2)
     return [(float(x), float(y)) for x, y in centers], radii
+
+
+def shared(centers: Sequence[Sequence[float]] | np.ndarray, radii: Sequence[float]) -> list[float]:
+    """Return the areas that circles 0-1, 0-2 and 1-2 share."""
+    return [lens(radii[i], radii[j], math.dist(centers[i], centers[j])) for i, j in PAIRS]
+
+
+def worst_miss(centers: Sequence[Point], radii: Sequence[float], overlaps: Sequence[float]) -> float:
+    """Return how far the overlap of two of three circles is off at most."""
+    return float(np.abs(np.subtract(shared(centers, radii), overlaps)).max())
