@@ -72,6 +72,27 @@ def test_every_study_has_a_table_that_fits_eighty_columns(name: str) -> None:
     assert made(name).dataset in said and STUDIES[name].title.split()[0] in said and "…" not in said
 
 
+def said(result: Any) -> str:
+    """The table of a study."""
+    console = Console(width=80, file=io.StringIO(), record=True)
+    console.print(study_table(result))
+    return console.export_text()
+
+
+def test_a_single_split_has_no_spread() -> None:
+    one = {
+        name: [row[:1] for row in getattr(made("rescale"), name)] for name in ("test", "partition", "hidden")
+    }
+    assert "±" in said(made("rescale")) and "±" not in said(replace(made("rescale"), **one))
+
+
+def test_the_paper_has_columns_only_where_it_has_the_dataset() -> None:
+    result = made("ablation")
+    printed = said(replace(result, printed=[[2.0, 0.02]] * len(result.rows)))
+    assert "points" in printed and "200.00 ± 2.00" in printed and "−1" in printed and "-1" not in printed
+    assert "paper" not in said(result)
+
+
 def test_the_list_names_every_study_and_its_place_in_the_paper() -> None:
     console = Console(width=80, file=io.StringIO(), record=True)
     console.print(list_table())
