@@ -96,8 +96,8 @@ def partition_table(result: PartitionStudy) -> Table:
         table.add_row(name, *(_spread(mean(cell), std(cell)) for cell in cells))
     share = result.shares()
     table.caption = (
-        f"Of the edges {_cell(result.homophily)} % join one class, estimated {_cell(mean(result.estimated))} %; "
-        f"of the part called homophilous {_cell(share['homophilous'])} %, "
+        f"Of the edges {_cell(result.homophily)} % join one class, estimated "
+        f"{_cell(mean(result.estimated))} %; of the part called homophilous {_cell(share['homophilous'])} %, "
         f"called heterophilous {_cell(share['heterophilous'])} %. Accuracy is of all edges, "
         "precision and recall are of those that training could not know. "
         f"{np.mean([len(run) for run in result.updates]):.1f} updates a run."

@@ -35,7 +35,7 @@ class Homophily(Result):
         return [mean(row) or 0.0 for row in rows], [std(row) or 0.0 for row in rows]
 
     def best(self) -> list[list[str]]:
-        """Return at each homophily the model with the highest mean, and those within a paired standard error."""
+        """Return at each homophily the model of the highest mean and those within a paired standard error."""
         means = {model: self.line(model)[0] for model in self.models}
         found = []
         for k in range(len(self.homophily)):

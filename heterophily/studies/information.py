@@ -31,7 +31,7 @@ PAIRS = {"hm_labels": ("h_hm", "labels"), "ht_labels": ("h_ht", "labels"), "hm_h
 DRAWS = 3
 """Estimates of each number, from different seeds: the spread of the estimator."""
 FOLDS = 5
-"""Parts of the nodes: a discriminator is fitted on all but two, stopped by one of them, judged on the other."""
+"""Parts of the nodes: a discriminator is fitted on three, stopped by one, judged on the last."""
 TRIES = ((3e-3, 0.0), (1e-3, 0.3))
 """Learning rates and dropouts of both sides: wide ones are learnt by heart without, narrow ones need none.
 The fold that stops chooses."""
@@ -47,7 +47,7 @@ class Information(Result):
     study = "information"
 
     values: dict[str, list[list[float]]]
-    """By pair ("hm_labels", "ht_labels", "hm_ht"), run and draw of the estimator; chance takes some below 0."""
+    """By pair ("hm_labels", "ht_labels", "hm_ht"), run and draw; chance takes some below 0."""
     labels: float
     """What the labels tell of themselves, the most that anything can tell of them; of a representation,
     which tells nodes apart, it is 1."""
@@ -60,7 +60,7 @@ class Information(Result):
         return max(0.0, float(np.mean(self.values[pair])))
 
     def circles(self) -> tuple[list[Point], list[float], float]:
-        """Return centers and radii of labels, H^hm and H^ht as circles, and how far their overlaps are off."""
+        """Return centers and radii of labels, H^hm and H^ht as circles, and how far overlaps are off."""
         overlaps = [self.mean(pair) for pair in PAIRS]
         centers, radii = three_circles([self.labels, 1.0, 1.0], overlaps)
         return centers, radii, worst_miss(centers, radii, overlaps)

@@ -28,7 +28,6 @@ from heterophily.show.significance import name_of
 from heterophily.show.style import OTHER, SAME, model_looks
 from heterophily.show.table1 import ours, paper, title
 from heterophily.show.tables import METRICS
-from heterophily.studies.venn import three_circles
 from heterophily.studies import Result
 from heterophily.studies.ablation import Ablation
 from heterophily.studies.calibration import TIMES, Calibration
@@ -42,6 +41,7 @@ from heterophily.studies.preference import LABELS, NEIGHBORHOODS, Preference
 from heterophily.studies.rescale import Rescale
 from heterophily.studies.result import mean, std
 from heterophily.studies.tsne import Tsne
+from heterophily.studies.venn import three_circles
 
 POINTS = 12_000
 """Nodes that t-SNE shows, of all datasets together: the page stays small."""
