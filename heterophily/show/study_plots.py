@@ -350,18 +350,20 @@ def calibration(axes: Axes, result: Calibration, model: str | None = None) -> No
         enough = table[:, 2] >= FEW
         sure, right, nodes = (table[enough] if enough.any() else table).T
         error, chance = result.pooled_ece(model, time), result.ece_by_chance(model, time)
-        words = f"{time}: ECE {100 * error:.1f} %\n(by chance {100 * chance:.1f} %)"
+        words = f"{time}: ECE {100 * error:.1f} %\n(chance: {100 * chance:.1f} %)"
         axes.plot(100 * sure, 100 * right, color=color, linewidth=0.8, alpha=0.6)
         axes.scatter(
             100 * sure, 100 * right, s=4 + 50 * nodes / nodes.max(), color=fill, marker=marker,
-            edgecolors=color, zorder=3, linewidths=0.9,
+            edgecolors=color, zorder=3, linewidths=0.9, clip_on=False,
         )  # fmt: skip
         axes.plot([], [], " ", color=color, marker=marker, mfc=fill, label=words)
     axes.set(xlim=(0, 103), ylim=(-2, 103), aspect="equal")
     temperature = float(np.mean(result.temperature[model]))
     axes.set_xlabel("mean confidence in %")
     axes.set_ylabel("accuracy in %")
-    _key_above(axes, f"{result.dataset}: {MODELS[model].title}\ntemperature {temperature:.2f}")
+    _key_above(
+        axes, f"{result.dataset}: {MODELS[model].title}\ntemperature {temperature:.2f}", handlelength=0.8
+    )
 
 
 @panel(Homophily, 2.5)
@@ -377,7 +379,7 @@ def homophily(axes: Axes, result: Homophily) -> None:
     runs = len(next(iter(result.test.values()))[0])
     axes.set_ylabel(f"test {_metric(result)} in %{_spread(result, runs, newline=True)}")
     axes.grid(axis="y", alpha=0.25, linewidth=0.5)
-    _key_above(axes, f"{result.dataset} graphs")
+    _key_above(axes, f"{result.dataset}: which model wins at which homophily")
 
 
 @panel(Confusion, 3.0)
@@ -511,12 +513,15 @@ def _matrix(
             axes.text(j, i, text, ha="center", va="center", color="white" if dark else INK, fontsize=fontsize)
 
 
-def _key_above(axes: Axes, title: str) -> None:
+def _key_above(axes: Axes, title: str, handlelength: float = 1.6) -> None:
     """Put the key between the axes and their title, in as many columns as there is room for."""
     handles, names = axes.get_legend_handles_labels()
     columns = _columns(axes, names)
     rows = -(-len(names) // columns) * (1 + max(name.count("\n") for name in names))
-    axes.legend(handles, names, loc="lower left", bbox_to_anchor=(-0.02, 1), ncols=columns, borderaxespad=0.1)
+    axes.legend(
+        handles, names, loc="lower left", bbox_to_anchor=(-0.02, 1), ncols=columns, borderaxespad=0.1,
+        handlelength=handlelength,
+    )  # fmt: skip
     axes.set_title(title, pad=3 + 11 * rows)
 
 
