@@ -104,6 +104,20 @@ def test_the_list_names_every_study_and_its_place_in_the_paper() -> None:
     console.print(list_table())
     said = console.export_text()
     assert all(name in said for name in STUDIES) and "Figure 1b" in said and "Table 3" in said
+    assert list(STUDIES).index("partition") < list(STUDIES).index("rescale")  # Figure 4 and Figure 5
+
+
+@pytest.mark.parametrize("name", ["tsne", "edges"])
+def test_a_study_of_one_run_says_so(name: str) -> None:
+    assert "One run, on split 0; other splits and seeds are left out." in " ".join(said(made(name)).split())
+
+
+def test_a_calibration_error_stands_beside_that_of_chance() -> None:
+    result = made("calibration")
+    chance = result.ece_by_chance("hdp", "before")
+    assert f"{100 * result.pooled_ece('hdp', 'before'):.1f} ({100 * chance:.1f})" in said(result)
+    legend = plot.calibration(result).get_legend()
+    assert legend is not None and f"(chance: {100 * chance:.1f} %)" in legend.get_texts()[0].get_text()
 
 
 @pytest.mark.parametrize("panel", PANELS)
