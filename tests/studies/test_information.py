@@ -54,6 +54,16 @@ def test_on_a_small_graph_noise_tells_nothing_and_a_copy_tells_much() -> None:
     assert abs(nothing) < 0.02 and copied > 0.5
 
 
+def test_a_hub_does_not_spoil_what_the_others_tell() -> None:
+    random = torch.Generator().manual_seed(0)
+    labels = torch.randint(0, 3, (150,), generator=random)
+    x = torch.randn(3, 16, generator=random)[labels] + torch.randn(150, 16, generator=random)
+    hubs = x * torch.where(torch.arange(150) < 4, 40.0, 1.0)[:, None]
+    side = one_hot(labels, 3).float()
+    (alone,), (beside,) = shared_information([(standardized(x), side), (standardized(hubs), side)], draws=1)
+    assert beside > alone - 0.1
+
+
 def test_a_draw_below_zero_is_kept_and_the_mean_is_not_below() -> None:
     values = {"hm_labels": [[0.3]], "ht_labels": [[0.2]], "hm_ht": [[-0.04, 0.01]]}
     result = information.Information(dataset="d", about={}, labels=0.5, nodes=9, values=values)
