@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,13 +26,13 @@ from heterophily.show.style import (
     INK,
     OTHER,
     SAME,
-    class_colors,
+    class_looks,
     model_looks,
     new_axes,
     styled,
 )
 from heterophily.show.tables import METRICS
-from heterophily.show.venn import three_circles
+from heterophily.show.venn import draw_circles, height_of
 from heterophily.studies import FITTED, Result, StudyError, Trial
 from heterophily.studies.ablation import Ablation
 from heterophily.studies.calibration import Calibration
@@ -41,9 +41,10 @@ from heterophily.studies.edges import BINS, Edges
 from heterophily.studies.homophily import Homophily
 from heterophily.studies.information import Information
 from heterophily.studies.local import Local
-from heterophily.studies.partition import PartitionStudy, precision, recall
+from heterophily.studies.partition import PartitionStudy, Tally, accuracy, one_class, precision, recall
 from heterophily.studies.preference import Preference
 from heterophily.studies.rescale import Rescale
+from heterophily.studies.tsne import SPACES as REPRESENTATIONS
 from heterophily.studies.tsne import Tsne
 
 R = TypeVar("R", bound=Result)
@@ -52,21 +53,26 @@ BY_MODEL = ("local", "calibration", "confusion")
 SPACES = {"h": "H", "h_hm": "H$^{hm}$", "h_ht": "H$^{ht}$"}
 FEW = 10
 """Test nodes from which on a bin is drawn; of fewer, luck speaks."""
+DIVERGING = "RdBu_r"
+"""Red is positive, blue negative."""
+Fitted = Callable[..., dict[str, Any]]
 
 
-def result_of(kind: type[R], given: R | GraphClassifier) -> R:
-    """Return a result as it is; make one of a fitted classifier."""
+def result_of(kind: type[R], given: R | GraphClassifier, options: dict[str, Any] | None) -> R:
+    """Return a result as it is; make one of a fitted classifier, unless the options for that are None."""
     if isinstance(given, kind):
         return given
-    if isinstance(given, GraphClassifier) and kind.study in FITTED:
+    fitted = kind.study in FITTED and options is not None
+    if isinstance(given, GraphClassifier) and fitted:
         check_is_fitted(given, "outcome_")
         if given.split_ is None:
             raise StudyError("this classifier was carried to another graph, of which no split is known")
         trials: Any = [Trial(given.split_, given.outcome_)]
-        made = FITTED[kind.study](given.graph_, {given.model: trials} if kind.study in BY_MODEL else trials)
+        trials = {given.model: trials} if kind.study in BY_MODEL else trials
+        made = FITTED[kind.study](given.graph_, trials, **(options or {}))
         assert isinstance(made, kind)
         return made
-    wanted = " or a fitted classifier" if kind.study in FITTED else ""
+    wanted = " or a fitted classifier" if fitted else ""
     raise StudyError(
         f"this draws a result of the study {kind.study!r}{wanted}, not {type(given).__name__}; "
         f"make one with heterophily study {kind.study}"
@@ -76,15 +82,23 @@ def result_of(kind: type[R], given: R | GraphClassifier) -> R:
 Panel = Callable[Concatenate[Axes, R, P], None]
 
 
-def panel(kind: type[R], height: float = 2.3) -> Callable[[Panel[R, P]], Callable[..., Axes]]:
-    """Make a drawing function public: it takes a result or classifier and optional axes, and returns axes."""
+def panel(
+    kind: type[R], height: float | Callable[[R], float] = 2.3, fitted: Fitted | None = lambda *_, **__: {}
+) -> Callable[[Panel[R, P]], Callable[..., Axes]]:
+    """Make a drawing function public: it takes a result or classifier and optional axes, and returns axes.
+
+    ``fitted`` tells of what the drawing is called with how the study is made of a fitted classifier; None
+    if it cannot be.
+    """
 
     def decorate(draw: Panel[R, P]) -> Callable[..., Axes]:
         @functools.wraps(draw)
         def drawn(result: Any, *args: Any, ax: Axes | None = None, **options: Any) -> Axes:
+            found = result_of(kind, result, fitted(*args, **options) if fitted else None)
             with styled():
-                axes = new_axes(height=height) if ax is None else ax
-                draw(axes, result_of(kind, result), *args, **options)
+                tall = height(found) if callable(height) else height
+                axes = new_axes(height=tall) if ax is None else ax
+                draw(axes, found, *args, **options)
             return axes
 
         return drawn
@@ -111,7 +125,9 @@ def ablation(axes: Axes, result: Ablation) -> None:
     axes.set_ylim(len(places) - 0.4, -0.6)
     axes.grid(axis="x", alpha=0.25, linewidth=0.5)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(f"test {_metric(result)} in %, mean ± std")
+    axes.set_xlabel(
+        f"test {_metric(result)} in %{_spread(result, len(result.test[0]))}\norange line: HDP here"
+    )
     if printed:
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
     axes.set_title(result.dataset)
@@ -121,7 +137,7 @@ def ablation(axes: Axes, result: Ablation) -> None:
 def rescale(axes: Axes, result: Rescale, what: str = "test") -> None:
     """Draw "test", "partition" or "hidden" accuracy against λ: the mean, and a band of one std."""
     looks = {"test": (SAME, "o", f"test {_metric(result)}"), "partition": (OTHER, "s", "partition accuracy"),
-             "hidden": (OTHER, "s", "partition accuracy, unknown edges")}  # fmt: skip
+             "hidden": (OTHER, "s", "partition accuracy, edges not known in training")}  # fmt: skip
     if what not in looks:
         raise StudyError(f"what is {what!r}; it is one of {', '.join(looks)}")
     color, marker, words = looks[what]
@@ -131,7 +147,7 @@ def rescale(axes: Axes, result: Rescale, what: str = "test") -> None:
     axes.axvline(result.chosen, color=FAINT, linestyle="--", linewidth=0.8, zorder=0)
     axes.annotate(" chosen λ", (result.chosen, 1), xycoords=("data", "axes fraction"), va="top", fontsize=6.5)
     axes.set_xlabel("λ (Eq. 2)")
-    axes.set_ylabel("%")
+    axes.set_ylabel(f"%{_spread(result, len(result.test[0]))}")
     axes.set_title(f"{result.dataset}: {words}")
     axes.grid(axis="y", alpha=0.25, linewidth=0.5)
 
@@ -160,7 +176,7 @@ def partition(axes: Axes, result: PartitionStudy) -> None:
     axes.set_yticks(range(len(shares)), [names[name] for name in shares])
     axes.set_ylim(2.5, -0.85)
     axes.set_xlim(0, 100)
-    axes.set_xlabel("% of the edges of E'")
+    axes.set_xlabel("% of the edges, loops included")
     axes.tick_params(axis="y", length=0)
     axes.spines[["left"]].set_visible(False)
     for color, words in ((SAME, "one class"), (OTHER, "two classes")):
@@ -169,12 +185,19 @@ def partition(axes: Axes, result: PartitionStudy) -> None:
     axes.set_title(result.dataset)
 
 
-@panel(PartitionStudy, 1.7)
-def updates(axes: Axes, result: PartitionStudy) -> None:
-    """Draw precision and recall of the homophilous neighborhood before training and after each update."""
+@panel(PartitionStudy, 1.9, fitted=None)
+def updates(axes: Axes, result: PartitionStudy, what: str = "hidden") -> None:
+    """Draw the partition before training and after each update.
+
+    "hidden" is precision and recall of the homophilous part, of edges that training could not know; "all" is
+    accuracy, and how much of both parts joins one class, of all edges.
+    """
+    if what not in UPDATES:
+        raise StudyError(f"what is {what!r}; it is one of {', '.join(UPDATES)}")
     steps = result.steps()
     longest = max(map(len, steps))
-    for measure, color, marker in ((precision, SAME, "o"), (recall, OTHER, "s")):
+    looks = ((SAME, "o"), (OTHER, "s"), (INK, "^"))
+    for (words, measure), (color, marker) in zip(UPDATES[what].items(), looks):
         # A run that has no more updates keeps its last partition.
         lines = [[measure(run[min(k, len(run) - 1)]) for k in range(longest)] for run in steps]
         table = 100 * np.array(lines, dtype=float)
@@ -183,85 +206,90 @@ def updates(axes: Axes, result: PartitionStudy) -> None:
         stds = table[:, known].std(0, ddof=1) if len(table) > 1 else 0 * means
         at = np.arange(longest)[known]
         axes.fill_between(at, means - stds, means + stds, color=color, alpha=0.18, linewidth=0)
-        axes.plot(at, means, color=color, marker=marker if longest <= 20 else None, label=measure.__name__)
+        axes.plot(at, means, color=color, marker=marker if longest <= 20 else None, label=words)
     axes.set_xlabel("updates of the partition; 0 is before training")
-    axes.set_ylabel("%")
+    axes.set_ylabel(f"%{_spread(result, len(steps))}")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlim(-0.15, max(longest - 1, 1) + 0.15)
     axes.grid(axis="y", alpha=0.25, linewidth=0.5)
-    axes.set_title("unknown edges")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
+    kinds = {"hidden": "edges that training could not know", "all": "all edges"}
+    _key_above(axes, f"{result.dataset}: {kinds[what]}")
 
 
-@panel(Information, 2.3)
+UPDATES: dict[str, dict[str, Callable[[Tally], float | None]]] = {
+    "hidden": {"precision": precision, "recall": recall},
+    "all": {
+        "one class among those called homophilous": lambda tally: one_class(tally, "homophilous"),
+        "one class among those called heterophilous": lambda tally: one_class(tally, "heterophilous"),
+        "accuracy": accuracy,
+    },
+}
+
+
+@panel(Information, height_of)
 def information(axes: Axes, result: Information) -> None:
-    """Draw the labels and both representations as circles that overlap by what they share."""
-    values = {pair: result.mean(pair) for pair in result.values}
-    overlaps = [values["hm_labels"], values["ht_labels"], values["hm_ht"]]
-    centers, radii = three_circles([result.labels, 1.0, 1.0], overlaps)
-    looks = (("labels", PALE[0], INK), ("H$^{hm}$", PALE[1], SAME), ("H$^{ht}$", PALE[2], OTHER))
-    for k, (center, radius, (name, fill, edge)) in enumerate(zip(centers, radii, looks)):
-        axes.add_patch(Circle(center, radius, facecolor=fill, edgecolor=edge, alpha=0.55, linewidth=1.2))
-        away = np.subtract(center, np.mean(centers[:k] + centers[k + 1 :], axis=0))  # from both others
-        away = away / max(float(np.hypot(*away)), 1e-9)
-        x, y = np.add(center, 0.62 * radius * away)
-        axes.text(x, y, name, ha="center", va="center", color=edge, fontweight="bold", fontsize=8)
-    low = np.min(np.subtract(centers, np.array(radii)[:, None]), axis=0) - 0.03
-    high = np.max(np.add(centers, np.array(radii)[:, None]), axis=0) + 0.03
-    room = 0.85 * (high[1] - low[1])  # for the words
-    axes.set(xlim=(low[0], high[0] + room), ylim=(low[1], high[1]), aspect="equal")
-    axes.axis("off")
-    words = {"hm_labels": "H$^{hm}$, labels", "ht_labels": "H$^{ht}$, labels", "hm_ht": "H$^{hm}$, H$^{ht}$"}
-    lines = []
-    for pair, value in values.items():
-        draws, runs = result.spread(pair)
-        spread = draws if runs is None else runs
-        lines.append(f"{words[pair]}: {value:.2f}" + (f" ± {spread:.2f}" if spread is not None else ""))
-    lines.append(f"labels themselves: {result.labels:.2f}")
-    axes.text(high[0] + 0.05, (low[1] + high[1]) / 2, "\n".join(lines), va="center", linespacing=1.6)
-    axes.set_title(f"{result.dataset}: shared information in bits")
+    """Draw the labels and both representations as circles that overlap by what they share at least."""
+    draw_circles(axes, result)
 
 
-PALE = ("#cccccc", "#f5b183", "#9dbbdc")
-"""Fillings of the three circles."""
+@panel(Tsne, 3.3, lambda space="h", **_: {"spaces": [name for name in REPRESENTATIONS if name == space]})
+def tsne(axes: Axes, result: Tsne, space: str = "h", alone: bool = True) -> None:
+    """Draw the nodes in the plane by class, with the prototypes as stars; space is h, h_hm or h_ht.
 
-
-@panel(Tsne, 3.0)
-def tsne(axes: Axes, result: Tsne, space: str = "h") -> None:
-    """Draw the nodes in the plane by class, with the prototypes as stars; space is h, h_hm or h_ht."""
+    A panel that is ``alone`` has the dataset's name and a key of the classes.
+    """
     if space not in result.points:
-        raise StudyError(f"space is {space!r}; it is one of {', '.join(result.points)}")
+        raise StudyError(f"space is {space!r}; it is one of {', '.join(REPRESENTATIONS)}")
     points, labels = np.array(result.points[space]), np.array(result.labels)
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set_visible(True)
     axes.spines[:].set_color(FAINT)
-    axes.set_title(SPACES[space])
+    axes.set_title(f"{result.dataset}: {SPACES[space]}" if alone else SPACES[space])
     if not np.ptp(points, axis=0).any():
         axes.text(0.5, 0.5, "all nodes alike", transform=axes.transAxes, ha="center", va="center")
         return
-    colors = class_colors(len(result.classes))
+    looks = class_looks(len(result.classes))
     size = float(np.clip(4000 / len(points), 0.8, 9))
+    raster = len(points) > 1500
     order = np.random.default_rng(0).permutation(len(points))  # so that no class lies on top of all others
-    shade = np.array([to_rgba(colors[k], 0.75) if k >= 0 else (0.8, 0.8, 0.8, 0.5) for k in labels])
-    x, y = points[order].T
-    axes.scatter(x, y, s=size, c=shade[order], linewidths=0, rasterized=len(points) > 1500)
-    for color, star in zip(colors, result.stars[space]):
+    shade = np.array([to_rgba(looks[k][0], 0.75) if k >= 0 else (0.8, 0.8, 0.8, 0.5) for k in labels])
+    marker = np.array([looks[k][1] if k >= 0 else "o" for k in labels])
+    for kind in dict.fromkeys(marker.tolist()):
+        some = order[marker[order] == kind]
+        x, y = points[some].T
+        axes.scatter(x, y, s=size, c=shade[some], marker=kind, linewidths=0, rasterized=raster)
+    for (color, _), star in zip(looks, result.stars[space]):
         if star is not None:
             axes.scatter(
                 star[0], star[1], s=55, marker="*", color=color, edgecolors="black", linewidths=0.7, zorder=3
             )
+    if alone:
+        handles, names = _class_key(_short(result.classes, 16))
+        axes.legend(
+            handles, names, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=_columns(axes, names)
+        )
 
 
-@panel(Tsne, 2.6)
-def cosines(axes: Axes, result: Tsne) -> None:
+def _class_key(names: Sequence[str]) -> tuple[list[Line2D], list[str]]:
+    looks = [(color, marker, color) for color, marker in class_looks(len(names))]
+    looks.append(("white", "*", INK))
+    handles = [
+        Line2D(
+            [], [], linestyle="", color=fill, marker=marker, mec=edge, markersize=7 if marker == "*" else 4
+        )
+        for fill, marker, edge in looks
+    ]
+    return handles, [*names, "prototype"]
+
+
+@panel(Tsne, 2.6, lambda **_: {"spaces": ()})
+def cosines(axes: Axes, result: Tsne, names: Sequence[str] | None = None) -> None:
     """Draw the cosines between the prototypes of H^ego; orthogonal ones have 0 off the diagonal."""
     matrix = np.array(result.cosines, dtype=float)
     mean, _ = result.orthogonality()
-    axes.set_title(f"prototypes, |cos| {mean:.2f}")
-    _matrix(axes, matrix, _short(result.classes, 3), "RdBu_r", (-1, 1), lambda value: f"{value:.2f}")
-    for labels in (axes.get_xticklabels(), axes.get_yticklabels()):  # a legend for the other panels
-        for label, color in zip(labels, class_colors(len(matrix))):
-            label.set(color=color, fontweight="bold")
+    of = "prototypes,\n" if names else f"{result.dataset}: prototypes, "
+    axes.set_title(f"{of}mean |cos| {mean:.2f}")
+    _matrix(axes, matrix, names or _short(result.classes), DIVERGING, (-1, 1), lambda value: f"{value:.2f}")
 
 
 @panel(Preference, 2.9)
@@ -278,7 +306,7 @@ def preference(
     matrix[matrix.sum(1) == 0] = np.nan
     apart = result.apart(labels, neighborhood)
     words = f"{neighborhood}\n{labels} labels"
-    axes.set_title(words if apart is None else f"{words}, {apart:.2f} apart", fontsize=7)
+    axes.set_title(words if apart is None else f"{words}\nclasses differ by {apart:.2f}", fontsize=7)
     _matrix(axes, matrix, _short(result.classes), "Blues", (0, 1), lambda value: f"{100 * value:.0f}")
     axes.set_xlabel("class of neighbors")
     axes.set_ylabel("class of a node")
@@ -301,13 +329,14 @@ def local(axes: Axes, result: Local, by: str = "homophily") -> None:
     names = np.array(result.bins[by])[shown]
     axes.set_xticks(at, [f"{name}\n{_thousands(count)}" for name, count in zip(names, counts[shown])])
     words = {"homophily": "share of neighbors of its own class", "degree": "number of neighbors"}
-    low, high = axes.get_ylim()
-    axes.set_ylim(max(low, -2), min(high, 102))
-    axes.set_xlabel(f"{words[by]} (below: test nodes)")
-    axes.set_ylabel("accuracy in %")
+    axes.set_xlim(-0.5, len(at) - 0.5)
+    axes.set_ylim(axes.get_ylim())
+    axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= 100])
+    fewer = "" if shown.all() else f"; bins of under {FEW} left out"
+    axes.set_xlabel(f"{words[by]}\n(below: test nodes{fewer})")
+    axes.set_ylabel(f"accuracy in %{_spread(result, len(result.nodes[by]), newline=True)}")
     axes.grid(axis="y", alpha=0.25, linewidth=0.5)
-    axes.set_title(result.dataset)
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, borderaxespad=0.1)
+    _key_above(axes, result.dataset)
 
 
 @panel(Calibration, 3.0)
@@ -317,21 +346,24 @@ def calibration(axes: Axes, result: Calibration, model: str | None = None) -> No
     axes.plot([0, 100], [0, 100], color=FAINT, linestyle="--", linewidth=0.8, zorder=0)
     looks = (("before", OTHER, "s", "white"), ("after", SAME, "o", SAME))
     for time, color, marker, fill in looks:
-        sure, right, nodes = np.array(result.diagram(model, time)).T
-        error = 100 * float(np.mean(result.ece(model, time)))
-        words = f"{time}: ECE {error:.1f} %"
+        table = np.array(result.diagram(model, time))
+        enough = table[:, 2] >= FEW
+        sure, right, nodes = (table[enough] if enough.any() else table).T
+        error, chance = result.pooled_ece(model, time), result.ece_by_chance(model, time)
+        words = f"{time}: ECE {100 * error:.1f} %\n(chance: {100 * chance:.1f} %)"
         axes.plot(100 * sure, 100 * right, color=color, linewidth=0.8, alpha=0.6)
         axes.scatter(
             100 * sure, 100 * right, s=4 + 50 * nodes / nodes.max(), color=fill, marker=marker,
-            edgecolors=color, zorder=3, linewidths=0.9,
+            edgecolors=color, zorder=3, linewidths=0.9, clip_on=False,
         )  # fmt: skip
         axes.plot([], [], " ", color=color, marker=marker, mfc=fill, label=words)
     axes.set(xlim=(0, 103), ylim=(-2, 103), aspect="equal")
     temperature = float(np.mean(result.temperature[model]))
     axes.set_xlabel("mean confidence in %")
     axes.set_ylabel("accuracy in %")
-    axes.legend(loc="lower right")
-    axes.set_title(f"{result.dataset}: {MODELS[model].title}, temperature {temperature:.2f}")
+    _key_above(
+        axes, f"{result.dataset}: {MODELS[model].title}\ntemperature {temperature:.2f}", handlelength=0.8
+    )
 
 
 @panel(Homophily, 2.5)
@@ -344,10 +376,10 @@ def homophily(axes: Axes, result: Homophily) -> None:
             result.homophily, means, stds, elinewidth=0.6, label=MODELS[model].title, linewidth=width, **look
         )
     axes.set_xlabel("homophily: share of edges that join one class")
-    axes.set_ylabel(f"test {_metric(result)} in %")
+    runs = len(next(iter(result.test.values()))[0])
+    axes.set_ylabel(f"test {_metric(result)} in %{_spread(result, runs, newline=True)}")
     axes.grid(axis="y", alpha=0.25, linewidth=0.5)
-    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.05, 1), "borderaxespad": 0.1}
-    axes.legend(**place, ncols=min(5, len(result.models)), columnspacing=0.8, handletextpad=0.4)
+    _key_above(axes, f"{result.dataset}: which model wins at which homophily")
 
 
 @panel(Confusion, 3.0)
@@ -356,9 +388,9 @@ def confusion(axes: Axes, result: Confusion, model: str | None = None) -> None:
     model = _one_of(result.models, model)
     shares = np.array(result.shares(model))
     shares[np.sum(result.total(model), axis=1) == 0] = np.nan
-    axes.set_title(f"{result.dataset}: {MODELS[model].title}, {100 * result.accuracy(model):.1f} % right")
+    axes.set_title(f"{result.dataset}: {MODELS[model].title}\n{100 * result.accuracy(model):.1f} % right")
     _matrix(axes, shares, _short(result.classes), "Blues", (0, 1), lambda value: f"{100 * value:.0f}")
-    axes.set_xlabel("predicted class (% of the true class)")
+    axes.set_xlabel("predicted class\n(% of the true class)")
     axes.set_ylabel("true class")
 
 
@@ -378,8 +410,7 @@ def edges(axes: Axes, result: Edges) -> None:
     axes.set_xlabel("probability that an edge joins one class (Eq. 3);\ndashed: the threshold (Eq. 4)")
     axes.set_ylabel("% of such edges")
     axes.set_xlim(0, 1)
-    axes.legend(loc="upper center")
-    axes.set_title(f"{result.dataset}: edges, not both ends trained on")
+    _key_above(axes, f"{result.dataset}: edges, not both ends trained on")
 
 
 def study_figure(result: Result) -> Figure:
@@ -388,18 +419,16 @@ def study_figure(result: Result) -> Figure:
         if isinstance(result, Rescale):
             return _stack([(rescale, {"what": "test"}), (rescale, {"what": "partition"})], result, 3.4)
         if isinstance(result, PartitionStudy):
-            return _stack([(partition, {}), (updates, {})], result, 3.5)
+            panels = [(partition, {}), (updates, {"what": "hidden"}), (updates, {"what": "all"})]
+            return _stack(panels, result, 5.4)
         if isinstance(result, Local):
-            return _stack([(local, {"by": "homophily"}), (local, {"by": "degree"})], result, 4.0)
+            return _stack([(local, {"by": "homophily"}), (local, {"by": "degree"})], result, 4.4)
         if isinstance(result, Tsne):
-            panels = [*((tsne, {"space": space}) for space in SPACES), (cosines, {})]
-            figure = _grid(panels, result, 2, 3.7)
-            figure.suptitle(result.dataset)
-            return figure
+            return _tsne_figure(result)
         if isinstance(result, Preference):
             kinds = [(part, labels) for labels in ("true", "pseudo") for part in ("whole", "heterophilous")]
             panels = [(preference, {"neighborhood": part, "labels": labels}) for part, labels in kinds]
-            figure = _grid(panels, result, 2, 3.9)
+            figure = _grid(panels, result, 2, 4.3)
             for axes in figure.axes:
                 axes.label_outer()
             figure.suptitle(f"{result.dataset}: average connection preference in %")
@@ -407,9 +436,9 @@ def study_figure(result: Result) -> Figure:
         if isinstance(result, Calibration | Confusion):
             draw = calibration if isinstance(result, Calibration) else confusion
             panels = [(draw, {"model": model}) for model in result.models]
-            columns = min(len(panels), 3)
+            columns = min(len(panels), 2)
             rows = -(-len(panels) // columns)
-            return _grid(panels, result, columns, 3.1 * rows, (COLUMN if columns == 1 else 2.9 * columns))
+            return _grid(panels, result, columns, (3.3 if columns == 1 else 2.35) * rows)
         single = {Ablation: ablation, Information: information, Homophily: homophily, Edges: edges}
         for kind, draw in single.items():
             if isinstance(result, kind):
@@ -422,12 +451,29 @@ def study_figure(result: Result) -> Figure:
 Drawings = Sequence[tuple[Callable[..., Axes], dict[str, Any]]]
 
 
+def _tsne_figure(result: Tsne) -> Figure:
+    """Draw the representations and the cosines, with one key; long names of classes are numbered."""
+    keys, names = result.classes, result.classes
+    if max(map(len, keys)) > 3:
+        keys = [str(k + 1) for k in range(len(keys))]
+        names = [f"{key} {name}" for key, name in zip(keys, _short(result.classes, 16))]
+    handles, words = _class_key(names)
+    columns = _columns(None, words)
+    panels: Drawings = [
+        *((tsne, {"space": space, "alone": False}) for space in SPACES), (cosines, {"names": keys})
+    ]  # fmt: skip
+    figure = _grid(panels, result, 2, 3.6 + 0.15 * -(-len(words) // columns))
+    figure.legend(handles, words, loc="outside lower center", ncols=columns)
+    figure.suptitle(result.dataset)
+    return figure
+
+
 def _stack(panels: Drawings, result: Result, height: float) -> Figure:
     return _grid(panels, result, 1, height)
 
 
-def _grid(panels: Drawings, result: Result, columns: int, height: float, width: float = COLUMN) -> Figure:
-    figure = Figure(figsize=(width, height), layout="constrained")
+def _grid(panels: Drawings, result: Result, columns: int, height: float) -> Figure:
+    figure = Figure(figsize=(COLUMN, height), layout="constrained")
     rows = -(-len(panels) // columns)
     places = figure.subplots(rows, columns, squeeze=False).flat
     for (draw, options), axes in zip(panels, places):
@@ -447,8 +493,13 @@ def _matrix(
 ) -> None:
     """Draw a matrix with its numbers, where they are not too many to be read."""
     size = len(matrix)
-    axes.imshow(matrix, cmap=cmap, vmin=limits[0], vmax=limits[1])
-    axes.set_xticks(range(size), names, rotation=90 if max(map(len, names)) > 3 else 0)
+    edges = np.arange(size + 1) - 0.5
+    # Not an image: in a PDF each cell is a shape, its edge drawn so that no gap is seen.
+    axes.pcolormesh(
+        edges, edges, matrix, cmap=cmap, vmin=limits[0], vmax=limits[1], edgecolors="face", linewidth=0.1
+    )
+    axes.set(aspect="equal", ylim=(size - 0.5, -0.5))
+    axes.set_xticks(range(size), names, rotation=90 if max(map(len, names)) > 3 or size > 10 else 0)
     axes.set_yticks(range(size), names)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
@@ -460,6 +511,35 @@ def _matrix(
             dark = abs(value) > 0.6 * max(map(abs, limits))
             text = words(value) if np.isfinite(value) else "–"
             axes.text(j, i, text, ha="center", va="center", color="white" if dark else INK, fontsize=fontsize)
+
+
+def _key_above(axes: Axes, title: str, handlelength: float = 1.6) -> None:
+    """Put the key between the axes and their title, in as many columns as there is room for."""
+    handles, names = axes.get_legend_handles_labels()
+    columns = _columns(axes, names)
+    rows = -(-len(names) // columns) * (1 + max(name.count("\n") for name in names))
+    axes.legend(
+        handles, names, loc="lower left", bbox_to_anchor=(-0.02, 1), ncols=columns, borderaxespad=0.1,
+        handlelength=handlelength,
+    )  # fmt: skip
+    axes.set_title(title, pad=3 + 11 * rows)
+
+
+def _columns(axes: Axes | None, names: Sequence[str]) -> int:
+    """Return how many columns of a key are as wide as the axes, or as a figure."""
+    width = COLUMN
+    if axes is not None:
+        width = axes.get_position().width * axes.figure.get_figwidth()  # type: ignore[union-attr]
+    longest = max(len(line) for name in names for line in name.split("\n"))
+    return max(1, min(len(names), int(72 * width / (3.5 * longest + 26))))
+
+
+def _spread(result: Result, runs: int, newline: bool = False) -> str:
+    """Say what a bar or a band of one standard deviation is over; of a single run there is none."""
+    if runs < 2:
+        return ""
+    over = "splits" if len(result.about.get("splits", [])) > 1 else "seeds"
+    return f",{chr(10) if newline else ' '}± std over {over}"
 
 
 def _metric(result: Result) -> str:

@@ -24,6 +24,9 @@ from heterophily.studies.rescale import Rescale
 from heterophily.studies.result import mean, std
 from heterophily.studies.tsne import Tsne
 
+MOST_NAMED = 3
+"""Models that are named as the best; more are a tie."""
+
 
 def study_table(result: Result) -> Table:
     """Return the table of a study."""
@@ -51,28 +54,35 @@ def list_table() -> Table:
 
 
 def ablation_table(result: Ablation) -> Table:
-    """Return Table 3's rows beside the paper's; "below HDP" is paired by split, ± its standard error."""
-    columns = ["", "test", "below HDP", "paper", "difference", "as in paper"]
+    """Return Table 3's rows, beside the paper's if it has any; "below HDP" is paired by split, ± its standard
+    error."""
+    columns = ["", "test", "below HDP"]
+    if any(result.printed):
+        columns += ["paper", "here −\npaper,\npoints", "as in\npaper"]
     table = new_table("", columns, words=[""])
     for row, idle, printed in zip(result.rows, result.idle, result.printed):
-        behind = "" if row == FULL else "same" if idle else _spread(*result.loss(row))
-        agrees = {True: "yes", False: "no", None: ""}[None if idle else result.agrees(row)]
-        paper = _spread(*printed) if printed else "–"
-        apart = f"{100 * (result.mean(row) - printed[0]):+.1f}" if printed else "–"
-        table.add_row(row, _spread(result.mean(row), result.std(row)), behind, paper, apart, agrees)
-    table.caption = (
-        '"as in paper": a row that the paper has below HDP by more than a standard error is so here'
-    )
-    table.caption_justify = "left"
+        behind = "" if row == FULL else "same" if idle else _fine(*result.loss(row))
+        cells = [row, _fine(result.mean(row), result.std(row)), behind]
+        if printed:
+            agrees = {True: "yes", False: "no", None: ""}[None if idle else result.agrees(row)]
+            difference = f"{100 * (result.mean(row) - printed[0]):+.2f}"
+            cells += [_fine(*printed), difference, agrees]
+        table.add_row(*(cell.replace("-", "−") for cell in cells))
+    if any(result.printed):
+        table.caption = (
+            '"as in paper": a row that the paper has below HDP by more than a standard error is so here'
+        )
+        table.caption_justify = "left"
     return table
 
 
 def rescale_table(result: Rescale) -> Table:
     """Return the accuracies by λ."""
-    table = new_table("", ["λ", "test", "partition", "unknown\nedges"])
-    lines = [result.line(name) for name in ("test", "partition", "hidden")]
-    for k, value in enumerate(result.rescale):
-        table.add_row(f"{value:g}", *(_spread(means[k], stds[k]) for means, stds in lines))
+    table = new_table("", ["λ", "test", "partition,\nall edges", "partition, edges\nnot known"])
+    for value, *cells in zip(result.rescale, result.test, result.partition, result.hidden):
+        table.add_row(f"{value:g}", *(_spread(mean(cell), std(cell)) for cell in cells))
+    table.caption = "Edges not known: no loops, and not both ends in the training set."
+    table.caption_justify = "left"
     return table
 
 
@@ -86,8 +96,8 @@ def partition_table(result: PartitionStudy) -> Table:
         table.add_row(name, *(_spread(mean(cell), std(cell)) for cell in cells))
     share = result.shares()
     table.caption = (
-        f"Homophily of E' {_cell(result.homophily)} %, estimated {_cell(mean(result.estimated))} %; "
-        f"of the part called homophilous {_cell(share['homophilous'])} %, "
+        f"Of the edges {_cell(result.homophily)} % join one class, estimated "
+        f"{_cell(mean(result.estimated))} %; of the part called homophilous {_cell(share['homophilous'])} %, "
         f"called heterophilous {_cell(share['heterophilous'])} %. Accuracy is of all edges, "
         "precision and recall are of those that training could not know. "
         f"{np.mean([len(run) for run in result.updates]):.1f} updates a run."
@@ -98,11 +108,12 @@ def partition_table(result: PartitionStudy) -> Table:
 
 def information_table(result: Information) -> Table:
     """Return the shared information of each pair, with both spreads."""
-    table = new_table("", ["between", "bits", "± over\ndraws", "± over\nruns"], words=["between"])
+    table = new_table("", ["between", "bits,\nat least", "± over\ndraws", "± over\nruns"], words=["between"])
+    names = {"h_hm": "H^hm", "h_ht": "H^ht", "labels": "labels"}
     for pair, sides in PAIRS.items():
         spread = ["–" if value is None else f"{value:.3f}" for value in result.spread(pair)]
-        table.add_row(" and ".join(sides), f"{result.mean(pair):.3f}", *spread)
-    table.add_row("labels and themselves", f"{result.labels:.3f}", "", "")
+        table.add_row(" and ".join(names[side] for side in sides), f"{result.mean(pair):.3f}", *spread)
+    table.add_row("labels and themselves", f"{result.labels:.3f} exactly", "", "")
     return table
 
 
@@ -111,6 +122,8 @@ def tsne_table(result: Tsne) -> Table:
     table = new_table("", ["nodes drawn", "prototypes", "mean |cos|", "largest |cos|"])
     there = sum(row[k] is not None for k, row in enumerate(result.cosines))
     table.add_row(f"{len(result.labels):,}", str(there), *(f"{v:.3f}" for v in result.orthogonality()))
+    table.caption = _one_run(result)
+    table.caption_justify = "left"
     return table
 
 
@@ -120,7 +133,10 @@ def preference_table(result: Preference) -> Table:
     for labels in LABELS:
         apart = [result.apart(labels, part) for part in NEIGHBORHOODS]
         table.add_row(labels, *("–" if value is None else f"{value:.3f}" for value in apart))
-    table.caption = "mean total variation distance between the connection preferences of two classes"
+    table.caption = (
+        "How far two classes differ in the shares of their neighbors' classes: "
+        "0 if all are alike, 1 if no two share a kind of neighbor."
+    )
     table.caption_justify = "left"
     return table
 
@@ -141,19 +157,27 @@ def calibration_table(result: Calibration) -> Table:
     columns = ["model", "accuracy", "temperature", "ECE\nbefore", "ECE\nafter", "loss\nbefore", "loss\nafter"]
     table = new_table("", columns, words=["model"])
     for model in result.models:
-        errors = [_cell(mean(result.ece(model, time))) for time in TIMES]
+        errors = [
+            f"{_cell(result.pooled_ece(model, time))} ({_cell(result.ece_by_chance(model, time))})"
+            for time in TIMES
+        ]
         losses = [f"{np.mean(result.loss[model][time]):.3f}" for time in TIMES]
         heat = f"{np.mean(result.temperature[model]):.2f}"
         table.add_row(MODELS[model].title, _cell(result.accuracy(model)), heat, *errors, *losses)
+    table.caption = "ECE over all runs together; in brackets what a calibrated model would have by chance."
+    table.caption_justify = "left"
     return table
 
 
 def homophily_table(result: Homophily) -> Table:
-    """Return the test score of each model at each homophily, and the best one."""
+    """Return the test score of each model at each homophily, and the best ones."""
     table = new_table("", ["homophily", *_titles(result.models), "best"], words=["best"])
     lines = [result.line(model)[0] for model in result.models]
     for k, (value, best) in enumerate(zip(result.homophily, result.best())):
-        table.add_row(f"{value:g}", *(percent(line[k]) for line in lines), MODELS[best].title)
+        said = f"tie of {len(best)}" if len(best) > MOST_NAMED else ", ".join(_titles(best))
+        table.add_row(f"{value:g}", *(percent(line[k]) for line in lines), said)
+    table.caption = "best: all within a standard error, paired by split, of the highest mean"
+    table.caption_justify = "left"
     return table
 
 
@@ -177,7 +201,7 @@ def edges_table(result: Edges) -> Table:
         table.add_row(names[truth], *(f"{row[kind]:,}" for kind in ("homophilous", "heterophilous")))
     table.caption = (
         "Edges that join two training nodes are not counted. The file holds "
-        f"{len(result.centers):,} of {result.total['nodes']:,} nodes with their neighbors."
+        f"{len(result.centers):,} of {result.total['nodes']:,} nodes with their neighbors. {_one_run(result)}"
     )
     table.caption_justify = "left"
     return table
@@ -204,6 +228,14 @@ def _titles(models: Sequence[str]) -> list[str]:
 
 def _cell(value: float | None) -> str:
     return "–" if value is None else percent(value)
+
+
+def _one_run(result: Result) -> str:
+    return f"One run, on split {result.about['splits'][0]}; other splits and seeds are left out."
+
+
+def _fine(value: float, spread: float | None) -> str:
+    return f"{100 * value:.2f}" + ("" if spread is None else f" ± {100 * spread:.2f}")
 
 
 def _spread(value: float | None, spread: float | None) -> str:

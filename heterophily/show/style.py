@@ -26,7 +26,7 @@ PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#5
 MODEL_COLORS = {"hdp": SAME, "mlp": "#555555", "gcn": OTHER}
 SPARE_COLORS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#882255", "#999933", "#117733")
 """For models beside these three."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 FORMATS = ("png", "svg", "pdf")
 
 STYLE: Any = {
@@ -87,6 +87,11 @@ def class_colors(count: int) -> list[Any]:
     if count <= len(PALETTE):
         return list(PALETTE[:count])
     return [colormaps["turbo"]((k + 0.5) / count) for k in range(count)]
+
+
+def class_looks(count: int) -> list[tuple[str, str]]:
+    """Return color and marker of each class: another marker once the colors have all been used."""
+    return [(PALETTE[k % len(PALETTE)], MARKERS[k // len(PALETTE) % len(MARKERS)]) for k in range(count)]
 
 
 def model_looks(models: Sequence[str]) -> dict[str, dict[str, Any]]:

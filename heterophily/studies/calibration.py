@@ -17,6 +17,8 @@ from heterophily.studies.result import Result, StudyError, mean, ratio
 
 MODELS = ("hdp",)
 BINS = 15
+DRAWS = 1000
+"""Times that a calibrated model is drawn."""
 TIMES = ("before", "after")
 
 
@@ -49,11 +51,28 @@ class Calibration(Result):
             for right, sure, nodes in zip(*table)
         ]
 
+    def pooled_ece(self, model: str, time: str) -> float:
+        """Return the expected calibration error of all runs together, in which chance weighs less."""
+        nodes, right, sure = self._pooled(model, time)
+        return float(np.abs(right - sure).sum() / nodes.sum())
+
+    def ece_by_chance(self, model: str, time: str, seed: int = 0) -> float:
+        """Return the mean pooled error of a calibrated model: one that is right as often as it is confident.
+
+        Within a bin all nodes are taken to be as confident as their mean.
+        """
+        nodes, _, sure = self._pooled(model, time)
+        random = np.random.default_rng(seed)
+        right = random.binomial(nodes, np.clip(sure / nodes.clip(min=1), 0, 1), (DRAWS, BINS))
+        return float(np.abs(right - sure).sum(1).mean() / nodes.sum())
+
+    def _pooled(self, model: str, time: str) -> list[NDArray[Any]]:
+        table = self.nodes[model][time], self.right[model][time], self.confidence[model][time]
+        return [np.sum(part, axis=0) for part in table]
+
     def diagram(self, model: str, time: str) -> list[tuple[float, float, int]]:
         """Return mean confidence, accuracy and number of nodes of each bin that has nodes, over all runs."""
-        table = self.confidence[model][time], self.right[model][time], self.nodes[model][time]
-        sums = [np.sum(part, axis=0) for part in table]
-        return [(float(c / n), float(r / n), int(n)) for c, r, n in zip(*sums) if n]
+        return [(float(c / n), float(r / n), int(n)) for n, r, c in zip(*self._pooled(model, time)) if n]
 
     def accuracy(self, model: str) -> float | None:
         """Return the accuracy over all runs; temperature scaling does not change it."""

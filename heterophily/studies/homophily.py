@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from heterophily.graph.synthetic import synthetic
 from heterophily.models import find_model
 from heterophily.studies.plan import Entry, Plan, scored
@@ -32,10 +34,16 @@ class Homophily(Result):
         rows = self.test[model]
         return [mean(row) or 0.0 for row in rows], [std(row) or 0.0 for row in rows]
 
-    def best(self) -> list[str]:
-        """Return the model with the highest mean at each homophily."""
+    def best(self) -> list[list[str]]:
+        """Return at each homophily the model of the highest mean and those within a paired standard error."""
         means = {model: self.line(model)[0] for model in self.models}
-        return [max(self.models, key=lambda model: means[model][k]) for k in range(len(self.homophily))]
+        found = []
+        for k in range(len(self.homophily)):
+            first = max(self.models, key=lambda model: means[model][k])
+            behind = {m: np.subtract(self.test[first][k], self.test[m][k]).tolist() for m in self.models}
+            errors = {m: (std(each) or 0.0) / len(each) ** 0.5 for m, each in behind.items()}
+            found.append([m for m, each in behind.items() if np.mean(each) <= errors[m]])
+        return found
 
 
 def study(

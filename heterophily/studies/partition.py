@@ -16,6 +16,7 @@ from heterophily.studies.result import Result, mean, ratio
 
 KINDS = ("hm_same", "hm_other", "ht_same", "ht_other")
 """Edges called homophilous that join one class or two, then edges called heterophilous."""
+PARTS = {"whole": ("hm", "ht"), "homophilous": ("hm",), "heterophilous": ("ht",)}
 Tally = dict[str, int]
 """Edges of each kind in E', loops included; with "hidden_" before it those that are no loops and
 do not join two training nodes: to place the others is no feat."""
@@ -41,24 +42,20 @@ class PartitionStudy(Result):
     @property
     def homophily(self) -> float | None:
         """The true share of homophilous edges in E'."""
-        return mean([true_homophily(tally) for tally in self.kept])
+        return self.shares()["whole"]
 
     def shares(self) -> dict[str, float | None]:
         """Return the truly homophilous share of the whole, the homophilous and the heterophilous part."""
-        pairs = {"whole": ("hm", "ht"), "homophilous": ("hm",), "heterophilous": ("ht",)}
-        return {
-            name: mean([_share(tally, [f"{p}_same" for p in parts], parts) for tally in self.kept])
-            for name, parts in pairs.items()
-        }
+        return {name: mean([one_class(tally, name) for tally in self.kept]) for name in PARTS}
 
     def steps(self) -> list[list[Tally]]:
         """Return, per run, the initial partition and that after each update."""
         return [[first, *later] for first, later in zip(self.initial, self.updates)]
 
 
-def true_homophily(tally: Tally) -> float | None:
-    """Return the share of edges that join one class."""
-    return _share(tally, ["hm_same", "ht_same"], ["hm", "ht"])
+def one_class(tally: Tally, part: str = "whole") -> float | None:
+    """Return the share of edges that join one class, of the whole or of a part of the partition."""
+    return _share(tally, [f"{each}_same" for each in PARTS[part]], PARTS[part])
 
 
 def accuracy(tally: Tally, prefix: str = "") -> float | None:

@@ -28,7 +28,8 @@ class Preference(Result):
 
     classes: list[str]
     shares: dict[str, dict[str, Matrix]]
-    """By labels ("true", "pseudo") and neighborhood ("whole", "heterophilous"), the mean over the runs."""
+    """By labels ("true", "pseudo") and neighborhood ("whole", "heterophilous"), the mean of each row over
+    the runs in which the class has nodes."""
     nodes: dict[str, dict[str, list[int]]]
     """How many nodes of each class have such neighbors, in the first run."""
 
@@ -57,8 +58,7 @@ def look(graph: Graph, trials: Sequence[Trial]) -> Preference:
         classes=class_names(graph),
         shares={
             labels: {
-                part: np.mean([run[labels, part][0] for run in counted], axis=0).tolist()
-                for part in NEIGHBORHOODS
+                part: mean_rows([run[labels, part] for run in counted]).tolist() for part in NEIGHBORHOODS
             }
             for labels in LABELS
         },
@@ -80,6 +80,12 @@ def _counted(graph: Graph, trial: Trial) -> dict[tuple[str, str], tuple[NDArray[
         for labels in LABELS
         for part in NEIGHBORHOODS
     }
+
+
+def mean_rows(runs: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> NDArray[Any]:
+    """Return the mean of each row, (K, K), over the runs in which it is over some nodes; else zeros."""
+    there = np.array([nodes > 0 for _, nodes in runs])
+    return np.sum([rows for rows, _ in runs], axis=0) / there.sum(0).clip(min=1)[:, None]
 
 
 def preferences(

@@ -52,13 +52,13 @@ STUDIES: dict[str, Study] = {
     "ablation": Study(
         "HDP without each of its parts", "Table 3", ablation.study, ablation.Ablation, FOUR
     ),
-    "rescale": Study(
-        "accuracy against the rescaling λ", "Figure 5", rescale.study, rescale.Rescale,
-        ("squirrel", "citeseer"), options=("grid",),
-    ),
     "partition": Study(
         "the neighborhoods before and after the partition", "Figure 4", partition.study,
         partition.PartitionStudy, FOUR,
+    ),
+    "rescale": Study(
+        "accuracy against the rescaling λ", "Figure 5", rescale.study, rescale.Rescale,
+        ("squirrel", "citeseer"), options=("grid",),
     ),
     "information": Study(
         "what both representations tell of the labels", "Figure 6", information.study,

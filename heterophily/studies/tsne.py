@@ -57,8 +57,10 @@ def study(graph: Graph, plan: Plan | None = None, most: int = MOST) -> Tsne:
     return replace(look(graph, trials, most, plan.seed), about=about)
 
 
-def look(graph: Graph, trials: Sequence[Trial], most: int = MOST, seed: int = 0) -> Tsne:
-    """Lay out the representations of the first of some trained runs."""
+def look(
+    graph: Graph, trials: Sequence[Trial], most: int = MOST, seed: int = 0, spaces: Sequence[str] = SPACES
+) -> Tsne:
+    """Lay out some representations of the first of some trained runs."""
     splits_neighborhoods(trials)
     trial = trials[0]
     found = representations(trial.outcome)
@@ -66,7 +68,7 @@ def look(graph: Graph, trials: Sequence[Trial], most: int = MOST, seed: int = 0)
     random = np.random.default_rng(seed)
     nodes = np.sort(random.choice(count, most, replace=False)) if count > most else np.arange(count)
     points, stars = {}, {}
-    for name in SPACES:
+    for name in spaces:
         space = getattr(found, name)
         means, present = class_prototypes(trial.outcome, space)
         both = np.concatenate([space.cpu().numpy()[nodes], means.cpu().numpy()])

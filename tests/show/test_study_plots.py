@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import math
 from dataclasses import replace
+from itertools import combinations, product
 from typing import Any
+from unittest.mock import Mock
 
 import matplotlib as mpl
 import matplotlib.image
@@ -22,13 +24,17 @@ from sklearn.exceptions import NotFittedError
 import heterophily
 from heterophily import HDPClassifier, make_classifier, plot
 from heterophily.show.study_tables import list_table, study_table
-from heterophily.show.style import class_colors, to_file
-from heterophily.show.venn import distance_for, lens, three_circles
-from heterophily.studies import STUDIES, StudyError
+from heterophily.show.style import class_colors, class_looks, to_file
+from heterophily.studies import STUDIES, StudyError, tsne
+from heterophily.studies.information import Information
+from heterophily.studies.venn import distance_for, lens, three_circles, worst_miss
 from tests.studies.made import made
 from tests.tiny import SETTINGS, tiny_graph
 
 PANELS = [name for name in plot.__all__ if name != "figure"]
+
+
+BASELINES = ["hdp", "mlp", "gcn", "gat", "mixhop", "h2gcn", "gpr-gnn", "linkx", "gcnii"]
 
 
 def study_of(panel: str) -> str:
@@ -72,11 +78,46 @@ def test_every_study_has_a_table_that_fits_eighty_columns(name: str) -> None:
     assert made(name).dataset in said and STUDIES[name].title.split()[0] in said and "…" not in said
 
 
+def said(result: Any) -> str:
+    """The table of a study."""
+    console = Console(width=80, file=io.StringIO(), record=True)
+    console.print(study_table(result))
+    return console.export_text()
+
+
+def test_a_single_split_has_no_spread() -> None:
+    one = {
+        name: [row[:1] for row in getattr(made("rescale"), name)] for name in ("test", "partition", "hidden")
+    }
+    assert "±" in said(made("rescale")) and "±" not in said(replace(made("rescale"), **one))
+
+
+def test_the_paper_has_columns_only_where_it_has_the_dataset() -> None:
+    result = made("ablation")
+    printed = said(replace(result, printed=[[2.0, 0.02]] * len(result.rows)))
+    assert "points" in printed and "200.00 ± 2.00" in printed and "−1" in printed and "-1" not in printed
+    assert "paper" not in said(result)
+
+
 def test_the_list_names_every_study_and_its_place_in_the_paper() -> None:
     console = Console(width=80, file=io.StringIO(), record=True)
     console.print(list_table())
     said = console.export_text()
     assert all(name in said for name in STUDIES) and "Figure 1b" in said and "Table 3" in said
+    assert list(STUDIES).index("partition") < list(STUDIES).index("rescale")  # Figure 4 and Figure 5
+
+
+@pytest.mark.parametrize("name", ["tsne", "edges"])
+def test_a_study_of_one_run_says_so(name: str) -> None:
+    assert "One run, on split 0; other splits and seeds are left out." in " ".join(said(made(name)).split())
+
+
+def test_a_calibration_error_stands_beside_that_of_chance() -> None:
+    result = made("calibration")
+    chance = result.ece_by_chance("hdp", "before")
+    assert f"{100 * result.pooled_ece('hdp', 'before'):.1f} ({100 * chance:.1f})" in said(result)
+    legend = plot.calibration(result).get_legend()
+    assert legend is not None and f"(chance: {100 * chance:.1f} %)" in legend.get_texts()[0].get_text()
 
 
 @pytest.mark.parametrize("panel", PANELS)
@@ -104,15 +145,27 @@ def test_the_words_of_an_svg_are_text() -> None:
     assert ">w/o TPC.<" in to_file(plot.figure(made("ablation")), "svg").decode()
 
 
-@pytest.mark.parametrize(
-    "panel", ["partition", "preference", "tsne", "cosines", "updates", "confusion", "calibration"]
-)
+@pytest.mark.parametrize("panel", ["partition", "preference", "tsne", "cosines", "confusion", "calibration"])
 def test_a_fitted_classifier_can_be_drawn(panel: str) -> None:
     model = HDPClassifier(**SETTINGS).fit(tiny_graph(), split=0)  # type: ignore[arg-type]
     assert isinstance(getattr(heterophily.plot, panel)(model), Axes)
 
 
+def test_of_a_fitted_classifier_no_more_is_laid_out_than_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = HDPClassifier(**SETTINGS).fit(tiny_graph(), split=0)  # type: ignore[arg-type]
+    layout = Mock(wraps=tsne.layout)
+    monkeypatch.setattr(tsne, "layout", layout)
+    plot.cosines(model)
+    assert layout.call_count == 0
+    plot.tsne(model, "h_hm")
+    assert layout.call_count == 1
+    with pytest.raises(StudyError, match="space is 'x'; it is one of h, h_hm, h_ht"):
+        plot.tsne(model, "x")
+
+
 def test_what_cannot_be_drawn_is_refused_in_words() -> None:
+    with pytest.raises(StudyError, match="not HDPClassifier; make one with heterophily study partition"):
+        plot.updates(HDPClassifier(**SETTINGS).fit(tiny_graph(), split=0))  # type: ignore[arg-type]
     with pytest.raises(NotFittedError):
         plot.partition(HDPClassifier())
     with pytest.raises(StudyError, match="a result of the study 'ablation', not HDPClassifier"):
@@ -133,6 +186,58 @@ def test_the_paper_s_numbers_stand_beside_ours_where_there_are_any() -> None:
     printed = replace(result, printed=[[0.8, 0.02]] * len(result.rows))
     legend = plot.ablation(printed).get_legend()
     assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["here", "paper"]
+
+
+@pytest.mark.parametrize("name", ["rescale", "partition", "local", "homophily", "ablation"])
+def test_bars_and_bands_say_what_they_are(name: str) -> None:
+    labels = " ".join(text.get_text() for text in words(plot.figure(made(name))))
+    assert "± std over splits" in labels
+
+
+def test_classes_have_a_key_and_no_two_look_alike() -> None:
+    legend = plot.tsne(made("tsne")).get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [*made("tsne").classes, "prototype"]
+    whole = plot.figure(made("tsne"))
+    assert [text.get_text() for text in whole.legends[0].get_texts()][-1] == "prototype"
+    assert len(set(class_looks(40))) == 40
+
+
+def test_a_legend_lies_above_the_axes_and_below_the_title() -> None:
+    many = replace(
+        made("homophily"), models=BASELINES, test={m: made("homophily").test["gcn"] for m in BASELINES}
+    )
+    for axes in (plot.homophily(many), plot.edges(made("edges")), plot.calibration(made("calibration"))):
+        FigureCanvasAgg(axes.figure).draw()  # type: ignore[arg-type]
+        legend = axes.get_legend()
+        assert legend is not None
+        box, title = legend.get_window_extent(), axes.title if axes.title.get_text() else axes._left_title  # type: ignore[attr-defined]
+        assert box.y0 >= axes.bbox.y1 - 1 and box.x1 <= axes.figure.bbox.x1  # type: ignore[union-attr]
+        assert title.get_window_extent().y0 >= box.y1 - 3
+
+
+def test_a_single_bin_lies_in_the_middle_and_no_bar_is_cut() -> None:
+    result = made("local")
+    one = replace(result, bins={"degree": ["1"]}, nodes={"degree": [[20], [20], [20]]}, right={
+        "degree": {model: [[20], [20], [5]] for model in result.models}
+    })  # fmt: skip
+    axes = plot.local(one, by="degree")
+    assert axes.get_xlim() == (-0.5, 0.5) and axes.get_ylim()[1] > 100 * (0.75 + np.std([1, 1, 0.25], ddof=1))
+    assert max(axes.get_yticks()) <= 100
+    few = replace(result, bins={"degree": ["1", "2"]}, nodes={"degree": [[20, 3]]}, right={
+        "degree": {model: [[20, 1]] for model in result.models}
+    })  # fmt: skip
+    assert "bins of under 10 left out" in plot.local(few, by="degree").get_xlabel()
+
+
+def test_several_models_share_a_column_of_a_paper() -> None:
+    result = made("confusion")
+    several = replace(result, models=list(BASELINES), counts=dict.fromkeys(BASELINES, result.counts["hdp"]))
+    assert plot.figure(several).get_figwidth() == pytest.approx(3.3)
+
+
+def test_matrices_are_shapes_and_not_images() -> None:
+    assert not any(axes.images for axes in plot.figure(made("preference")).axes)
 
 
 def test_a_row_that_changes_nothing_is_marked() -> None:
@@ -175,6 +280,12 @@ def test_areas_and_overlaps_of_three_circles_are_to_scale(overlaps: tuple[float,
         assert lens(radii[i], radii[j], math.dist(centers[i], centers[j])) == pytest.approx(overlap, abs=2e-3)
 
 
+def test_circles_that_miss_their_overlaps_say_by_how_much() -> None:
+    overlaps = (0.6, 0.55, 0.3)
+    assert worst_miss(*three_circles((0.65, 1.0, 1.0), overlaps), overlaps) == pytest.approx(0.07, abs=0.01)
+    assert worst_miss(*three_circles((0.65, 1.0, 1.0), (0.3, 0.25, 0.4)), (0.3, 0.25, 0.4)) < 1e-6
+
+
 def test_overlaps_that_no_plane_allows_are_missed_by_little() -> None:
     # Both others hold most of circle 0, yet share nothing with each other.
     centers, radii = three_circles((0.6, 1.0, 1.0), (0.5, 0.5, 0.0))
@@ -188,6 +299,22 @@ def test_the_drawn_circles_are_the_computed_ones() -> None:
         math.pi * patch.radius**2 for patch in plot.information(result).patches if isinstance(patch, Circle)
     ]
     assert areas == pytest.approx([result.labels, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("overlaps", [(0.3, 0.25, 0.4), (0.6, 0.55, 0.3), (0.6, 0.6, 0.95), (0.0, 0.0, 0.0)])
+def test_names_lie_outside_the_circles_and_apart_and_misses_are_said(overlaps: tuple[float, ...]) -> None:
+    values = {pair: [[value]] for pair, value in zip(("hm_labels", "ht_labels", "hm_ht"), overlaps)}
+    result = Information(dataset="d", about={}, values=values, labels=0.65, nodes=9)
+    axes = plot.information(result)
+    FigureCanvasAgg(axes.figure).draw()  # type: ignore[arg-type]
+    names = [text for text in axes.texts if text.get_fontweight() == "bold"]
+    boxes = [text.get_window_extent() for text in names]
+    assert len(boxes) == 3 and not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    for box, circle in product(boxes, [patch for patch in axes.patches if isinstance(patch, Circle)]):
+        ends = axes.transData.inverted().transform(box.corners())
+        assert min(math.dist(end, circle.center) for end in ends) > circle.radius
+    words = axes.texts[-1].get_text()
+    assert "at least" in words and ("off by up to" in words) == (result.circles()[2] > 0.01)
 
 
 @pytest.mark.parametrize("count", [2, 8, 18])

@@ -79,6 +79,19 @@ def test_temperature_scaling_changes_confidence_but_no_prediction() -> None:
             assert sum(before) == sum(after)
 
 
+def test_a_calibrated_model_of_few_nodes_has_the_error_that_chance_gives() -> None:
+    logits, labels = drawn(1.0)
+    runs = [calibration.reliability(logits[k : k + 37], labels[k : k + 37]) for k in range(0, 370, 37)]
+    nodes, right, sure, loss = ({"hdp": {"before": list(column)}} for column in zip(*runs))
+    result = calibration.Calibration(
+        dataset="d", about={}, models=["hdp"], temperature={}, nodes=nodes, right=right, confidence=sure,
+        loss=loss,
+    )  # fmt: skip
+    alone = float(np.mean(result.ece("hdp", "before")))
+    pooled, chance = result.pooled_ece("hdp", "before"), result.ece_by_chance("hdp", "before")
+    assert alone > 0.12 and pooled < alone / 2 and pooled == pytest.approx(chance, abs=0.02)
+
+
 def test_the_diagonal_of_the_confusion_is_the_accuracy() -> None:
     graph, result = tiny_graph(), made("confusion")
     whole = evaluate(graph, "hdp", tiny_config("hdp"))
@@ -95,6 +108,12 @@ def test_every_homophily_has_a_graph_of_its_own_and_a_best_model() -> None:
     assert result.test["gcn"][0] != result.test["gcn"][1]
     assert result.models == ["hdp", "gcn"]
     assert result.about["runs"] == 8 and result.about["graph"] == SMALL
+
+
+def test_models_within_a_paired_standard_error_of_the_best_win_together() -> None:
+    test = {"hdp": [[0.8, 0.9], [0.9]], "gcn": [[0.83, 0.87], [0.9]], "mlp": [[0.7, 0.8], [0.8]]}
+    result = homophily.Homophily(dataset="d", about={}, homophily=[0, 1], models=list(test), test=test)
+    assert result.best() == [["hdp", "gcn"], ["hdp", "gcn"]]
 
 
 def test_a_sweep_beyond_the_possible_is_refused() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
-from heterophily.studies import StudyError, Trial, information
+from heterophily.studies import StudyError, Trial, from_json, information
 from heterophily.studies.information import own_information, shared_information, standardized
 from heterophily.training.runs import Run, train_runs
 from tests.studies.made import made
@@ -45,6 +45,36 @@ def test_clear_classes_tell_all_there_is_to_tell_and_noise_tells_nothing() -> No
     most = own_information((side.mean(0)).tolist())
     assert told == pytest.approx([most], abs=0.02)
     assert nothing == pytest.approx([0], abs=0.02)
+
+
+def test_on_a_small_graph_noise_tells_nothing_and_a_copy_tells_much() -> None:
+    random = torch.Generator().manual_seed(0)
+    x, noise, turn = (torch.randn(rows, 64, generator=random) for rows in (183, 183, 64))
+    (nothing,), (copied,) = shared_information([(x, noise), (x, standardized(x @ turn))], draws=1)
+    assert abs(nothing) < 0.02 and copied > 0.5
+
+
+def test_a_hub_does_not_spoil_what_the_others_tell() -> None:
+    random = torch.Generator().manual_seed(0)
+    labels = torch.randint(0, 3, (150,), generator=random)
+    x = torch.randn(3, 16, generator=random)[labels] + torch.randn(150, 16, generator=random)
+    hubs = x * torch.where(torch.arange(150) < 4, 40.0, 1.0)[:, None]
+    side = one_hot(labels, 3).float()
+    (alone,), (beside,) = shared_information([(standardized(x), side), (standardized(hubs), side)], draws=1)
+    assert beside > alone - 0.1
+
+
+def test_a_draw_below_zero_is_kept_and_the_mean_is_not_below() -> None:
+    values = {"hm_labels": [[0.3]], "ht_labels": [[0.2]], "hm_ht": [[-0.04, 0.01]]}
+    result = information.Information(dataset="d", about={}, labels=0.5, nodes=9, values=values)
+    assert result.to_json()["values"]["hm_ht"] == [[-0.04, 0.01]] and result.mean("hm_ht") == 0
+
+
+def test_the_file_says_how_far_the_circles_are_off_and_an_older_file_is_read() -> None:
+    result = made("information")
+    assert result.residual == result.circles()[2]
+    older = {name: value for name, value in result.to_json().items() if name != "residual"}
+    assert from_json(older).to_json()["residual"] is None
 
 
 def test_what_labels_tell_of_themselves_grows_with_their_number_up_to_a_bit() -> None:

@@ -76,7 +76,7 @@ def test_the_kept_partition_is_judged_as_its_table_of_edges_is() -> None:
         quality = judge_partition(with_truth(table, graph.y.numpy(), split.train.numpy()))
         assert partition.precision(tally) == pytest.approx(quality.precision)
         assert partition.recall(tally) == pytest.approx(quality.recall)
-        assert partition.true_homophily(tally) == pytest.approx(quality.with_loops)
+        assert partition.one_class(tally) == pytest.approx(quality.with_loops)
 
 
 LONG = {"epoch": 40, "patience": 40, "epoch_init": 1, "dropout": 0.0}
@@ -165,6 +165,12 @@ def test_the_heterophilous_neighborhood_by_pseudo_labels_holds_fewer_of_the_own_
     own = {part: np.trace(result.shares["pseudo"][part]) for part in preference.NEIGHBORHOODS}
     assert own["heterophilous"] < own["whole"]
     assert np.allclose(np.sum(result.shares["true"]["whole"], axis=1), 1)
+
+
+def test_a_class_is_averaged_over_the_runs_in_which_it_has_nodes() -> None:
+    there = (np.array([[0.5, 0.5], [0.2, 0.8]]), np.array([3, 1]))
+    gone = (np.array([[0.7, 0.3], [0.0, 0.0]]), np.array([4, 0]))
+    assert preference.mean_rows([there, gone]).tolist() == pytest.approx(np.array([[0.6, 0.4], [0.2, 0.8]]))
 
 
 def test_classes_that_prefer_alike_are_not_apart() -> None:

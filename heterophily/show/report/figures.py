@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -30,7 +29,6 @@ from heterophily.show.significance import name_of
 from heterophily.show.style import OTHER, SAME, model_looks
 from heterophily.show.table1 import ours, paper, title
 from heterophily.show.tables import METRICS
-from heterophily.show.venn import lens, three_circles
 from heterophily.studies import Result
 from heterophily.studies.ablation import Ablation
 from heterophily.studies.calibration import TIMES, Calibration
@@ -224,8 +222,7 @@ def partition(result: PartitionStudy) -> list[Chart]:
 def information(result: Information) -> list[Chart]:
     """Draw labels and representations as circles that overlap by what they share."""
     values = {pair: result.mean(pair) for pair in PAIRS}
-    overlaps = [values["hm_labels"], values["ht_labels"], values["hm_ht"]]
-    centers, radii = three_circles([result.labels, 1.0, 1.0], overlaps)
+    centers, radii, off = result.circles()
     low = np.min(np.subtract(centers, np.array(radii)[:, None]), axis=0) - 0.03
     high = np.max(np.add(centers, np.array(radii)[:, None]), axis=0) + 0.03
     wide, tall = high - low
@@ -249,11 +246,9 @@ def information(result: Information) -> list[Chart]:
         draws, runs = result.spread(pair)
         spread = draws if runs is None else runs
         more = "" if spread is None else f" ± {spread:.2f}"
-        said.append(f"{sides[one]} and {sides[two]} {values[pair]:.2f}{more}")
+        said.append(f"{sides[one]} and {sides[two]} at least {values[pair]:.2f}{more}")
         row = {"between": one, "and": two, "bits": values[pair], "std_draws": draws, "std_runs": runs}
         chart.rows.append(row)
-    pairs = zip(((0, 1), (0, 2), (1, 2)), overlaps)
-    off = max(abs(lens(radii[i], radii[j], math.dist(centers[i], centers[j])) - o) for (i, j), o in pairs)
     scale = (
         f"Areas are to scale, overlaps the nearest possible: off by up to {off:.2f}."
         if off > 0.01
@@ -300,7 +295,7 @@ def tsne(result: Tsne, most: int) -> list[Chart]:
     texts = [[f"cosine of the prototypes of {a} and {b}" for b in result.classes] for a in result.classes]
     average, _ = result.orthogonality()
     cosines = _matrix(
-        f"Cosines of the prototypes, |cos| {average:.2f}", result.cosines, result.classes, texts,
+        f"Cosines of the prototypes, mean |cos| {average:.2f}", result.cosines, result.classes, texts,
         lambda value: f"{value:.2f}", ("class", "other", "cosine"), signed=True,
     )  # fmt: skip
     cosines.panel = "cosines"
@@ -318,7 +313,7 @@ def preference(result: Preference) -> list[Chart]:
             ]
             texts = [[f"of the neighbors of {a}, {b}" for b in result.classes] for a in result.classes]
             apart = result.apart(labels, part)
-            more = "" if apart is None else f", {apart:.2f} apart"
+            more = "" if apart is None else f"; classes differ by {apart:.2f}"
             heading = f"{part.capitalize()} neighborhood, {labels} labels{more}"
             columns = ("class", "class_of_neighbors", "share")
             labelled = ("class of neighbors (% of a row)", "class of a node")
@@ -377,10 +372,13 @@ def calibration(result: Calibration) -> list[Chart]:
                 tip = f"{time} scaling: confidence {100 * sure:.1f} %, {100 * right:.1f} % of {nodes:,} right"
                 row = {"model": model, "time": time, "confidence": sure, "accuracy": right, "nodes": nodes}
                 chart.mark(100 * sure, 100 * right, look, tip, row, size=0.6 + 0.8 * nodes / most)
-            error = 100 * (mean(result.ece(model, time)) or 0.0)
-            chart.keys.append((f"{time} scaling, ECE {error:.1f} %", look))
+            chart.keys.append((f"{time} scaling, ECE {100 * result.pooled_ece(model, time):.1f} %", look))
         temperature = mean(result.temperature[model]) or 0.0
-        chart.note = f"Temperature {temperature:.2f}. A larger mark stands for more nodes."
+        chance = 100 * result.ece_by_chance(model, TIMES[-1])
+        chart.note = (
+            f"Temperature {temperature:.2f}. A calibrated model would have an ECE of {chance:.1f} % by chance. "
+            "A larger mark stands for more nodes."
+        )
         charts.append(chart)
     return charts
 
