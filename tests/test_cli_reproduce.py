@@ -128,14 +128,10 @@ def test_a_wrong_data_folder_is_one_line_per_dataset_and_a_mistake(
 
 
 def test_a_note_on_a_graph_is_shown_however_many_cells_are_trained_at_a_time(
-    ask: Ask, data_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ask: Ask, data_folder: Path
 ) -> None:
-    monkeypatch.setattr("heterophily.recipes.HERE", tmp_path)
-    for model in ("mlp", "gcn"):
-        (tmp_path / f"{model}.toml").write_text("[texas]\nlearning_speed = 1\n")
-    command = ("reproduce", "table1", "--datasets", "texas", "--models", "mlp,gcn", "--device", "cpu")
-    answer = ask(*command, "--jobs", "2")
-    assert answer.err.count("note: texas has no training node of class") == 1
+    answer = ask("reproduce", "table1", "--datasets", "texas", "--models", "majority", "--jobs", "2")
+    assert answer.code == 0 and answer.err.count("note: texas has no training node of class") == 1
 
 
 def test_the_table_shows_every_dataset_that_has_cells(ask: Ask, results: Path) -> None:

@@ -376,7 +376,7 @@ def calibration(result: Calibration) -> list[Chart]:
         temperature = mean(result.temperature[model]) or 0.0
         chance = 100 * result.ece_by_chance(model, TIMES[-1])
         chart.note = (
-            f"Temperature {temperature:.2f}. A calibrated model would have an ECE of {chance:.1f} % by chance. "
+            f"Temperature {temperature:.2f}. By chance a calibrated model has an ECE of {chance:.1f} %, too. "
             "A larger mark stands for more nodes."
         )
         charts.append(chart)
