@@ -127,13 +127,6 @@ def test_a_wrong_data_folder_is_one_line_per_dataset_and_a_mistake(
     assert lines[0].startswith("failed: texas: HETEROPHILY_DATA names")
 
 
-def test_a_note_on_a_graph_is_shown_however_many_cells_are_trained_at_a_time(
-    ask: Ask, data_folder: Path
-) -> None:
-    answer = ask("reproduce", "table1", "--datasets", "texas", "--models", "majority", "--jobs", "2")
-    assert answer.code == 0 and answer.err.count("note: texas has no training node of class") == 1
-
-
 def test_the_table_shows_every_dataset_that_has_cells(ask: Ask, results: Path) -> None:
     extra = results / "table1" / "reed98"
     extra.mkdir()

@@ -90,10 +90,19 @@ def wilcoxon(differences: Numbers) -> Statistic:
     if len(d) > EXACT:
         found = stats.wilcoxon(d)
         return Statistic(float(found.statistic), float(found.pvalue))
-    ranks = stats.rankdata(np.abs(d))
-    least = min(ranks[d > 0].sum(), ranks[d < 0].sum())
-    sums = np.array(list(product((0, 1), repeat=len(d)))) @ ranks
-    return Statistic(float(least), min(2 * float((sums <= least).mean()), 1.0))
+    least, p = min(signed_ranks(d), signed_ranks(-d))
+    return Statistic(least, min(2 * p, 1.0))
+
+
+def signed_ranks(differences: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Return the ranks of the positive differences, summed, and how probably luck makes them no more.
+
+    All 2ⁿ signs are gone through, as there may be ties; none of the differences is 0.
+    """
+    ranks = stats.rankdata(np.abs(differences))
+    above = float(ranks[differences > 0].sum())
+    sums = np.array(list(product((0, 1), repeat=len(ranks)))) @ ranks
+    return above, float((sums <= above).mean())
 
 
 def effect_size(differences: Numbers) -> float:

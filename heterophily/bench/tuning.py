@@ -22,10 +22,10 @@ import optuna
 import pandas as pd
 import torch
 from optuna.trial import FrozenTrial, TrialState
-from scipy.stats import rankdata
 
 from heterophily.bench.opening import LATER
 from heterophily.bench.samplers import FINISHED, SAMPLERS, Proposer, grid, grid_size, widened, within
+from heterophily.bench.statistics import signed_ranks
 from heterophily.bench.storage import (
     Worker,
     close,
@@ -567,12 +567,10 @@ def parts(split: Split, halves: bool) -> Sequence[Split]:
 def luck(behind: Any) -> float:
     """Return how probable it is by luck to be as far behind (n,), or farther: Wilcoxon's signed ranks.
 
-    All 2ⁿ signs are tried, as there may be ties. Splits without a difference say nothing and are left out.
+    Splits without a difference say nothing and are left out.
     """
-    behind = np.asarray(behind)[np.asarray(behind) != 0]
-    ranks = rankdata(abs(behind))
-    signs = np.array(list(itertools.product((0, 1), repeat=len(behind))))
-    return float(np.mean(signs @ ranks <= ranks[behind > 0].sum() + 1e-9))
+    behind = np.asarray(behind)
+    return signed_ranks(behind[behind != 0])[1]
 
 
 def _results(trial: FrozenTrial) -> str:

@@ -12,7 +12,6 @@ from itertools import cycle
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -26,7 +25,8 @@ PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#5
 MODEL_COLORS = {"hdp": SAME, "mlp": "#555555", "gcn": OTHER}
 SPARE_COLORS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#882255", "#999933", "#117733")
 """For models beside these three."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+"""The star is for prototypes. Seven, as eight colors and seven markers make 56 pairs in turn."""
 FORMATS = ("png", "svg", "pdf")
 
 STYLE: Any = {
@@ -82,16 +82,9 @@ def to_file(figure: Figure, kind: str) -> bytes:
     return stream.getvalue()
 
 
-def class_colors(count: int) -> list[Any]:
-    """Return a color for each class: Okabe and Ito's as far as they go."""
-    if count <= len(PALETTE):
-        return list(PALETTE[:count])
-    return [colormaps["turbo"]((k + 0.5) / count) for k in range(count)]
-
-
 def class_looks(count: int) -> list[tuple[str, str]]:
-    """Return color and marker of each class: another marker once the colors have all been used."""
-    return [(PALETTE[k % len(PALETTE)], MARKERS[k // len(PALETTE) % len(MARKERS)]) for k in range(count)]
+    """Return color and marker of each class; neither has to be seen for the other."""
+    return [(PALETTE[k % len(PALETTE)], MARKERS[k % len(MARKERS)]) for k in range(count)]
 
 
 def model_looks(models: Sequence[str]) -> dict[str, dict[str, Any]]:

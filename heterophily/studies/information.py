@@ -52,8 +52,6 @@ class Information(Result):
     """What the labels tell of themselves, the most that anything can tell of them; of a representation,
     which tells nodes apart, it is 1."""
     nodes: int
-    residual: float | None = None
-    """By how many bits the overlaps of ``circles`` are off at most."""
 
     def mean(self, pair: str) -> float:
         """Return the mean over runs and draws: what the pair shares at least, so never below 0."""
@@ -102,14 +100,13 @@ def look(graph: Graph, trials: Sequence[Trial], draws: int = DRAWS, seed: int = 
         estimates = shared_information([(sides[a], sides[b]) for a, b in PAIRS.values()], draws, seed)
         for pair, each in zip(PAIRS, estimates):
             values[pair].append(each)
-    result = Information(
+    return Information(
         dataset=graph.name,
         about={"splits": [trial.split.name for trial in trials]},
         values=values,
         labels=own_information(one_hot.mean(0).tolist()),
         nodes=int(known.sum()),
     )
-    return replace(result, residual=result.circles()[2])
 
 
 def own_information(shares: Sequence[float]) -> float:

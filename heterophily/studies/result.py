@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,11 +34,10 @@ class Result:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """Make the result that ``to_json`` was called on."""
-        names = [field.name for field in fields(cls)]
-        needed = [field.name for field in fields(cls) if field.default is MISSING]
-        if missing := [name for name in needed if name not in content]:
+        wanted = [field.name for field in fields(cls)]
+        if missing := [name for name in wanted if name not in content]:
             raise StudyError(f"a result of the study {cls.study!r} has no {missing[0]!r}; make it anew")
-        return cls(**{name: content[name] for name in names if name in content})
+        return cls(**{name: content[name] for name in wanted})
 
     def to_text(self) -> str:
         """Return the JSON as it is written to a file, with its checksum; a line for each field."""

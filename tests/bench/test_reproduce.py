@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -342,9 +343,18 @@ def test_a_bundle_that_is_none_writes_nothing(tmp_path: Path, text: str, sentenc
     assert not (tmp_path / "results").exists()
 
 
-def test_cells_trained_side_by_side_are_those_trained_in_turn(tmp_path: Path) -> None:
+def noted(name: str) -> Graph:
+    warnings.warn("a class is rare", stacklevel=1)
+    return tiny_graph()
+
+
+def test_cells_trained_side_by_side_are_those_trained_in_turn_and_a_note_is_heard_once(
+    tmp_path: Path,
+) -> None:
     def scores(jobs: int) -> dict[str, list[float]]:
-        steps = bench.reproduce(["tiny"], ["mlp", "gcn"], tmp_path / str(jobs), jobs=jobs, read=tiny)
+        with pytest.warns(UserWarning, match="a class is rare") as heard:
+            steps = bench.reproduce(["tiny"], ["mlp", "gcn"], tmp_path / str(jobs), jobs=jobs, read=noted)
+        assert len(heard) == 1
         assert [step.model for step in steps] == ["majority", "twin-copy", "mlp", "gcn"]
         cells = {
             step.model: read_cell(cell_file(tmp_path / str(jobs), "table1", *step[1::-1])) for step in steps

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heterophily.show.report.charts import BLUE, RED, Chart, class_looks, short
+from heterophily.show.report.charts import BLUE, RED, Chart, short
 from heterophily.show.report.figures import ranks_chart, study_charts
 from tests.studies.made import made
 
@@ -91,12 +91,6 @@ def test_the_numbers_of_a_matrix_are_written_where_they_all_fit(count: int, writ
 
 def test_a_name_is_cut_in_its_middle() -> None:
     assert short("Theoretical Computer Science 7", 10) == "Theor…ce 7" and short("short", 10) == "short"
-
-
-def test_no_two_classes_look_alike() -> None:
-    looks = class_looks(50)
-    assert len(set(looks)) == 50 and "*" not in {look.marker for look in looks}
-    assert len({look.marker for look in looks[:7]}) == 7
 
 
 def test_the_classes_of_points_are_told_by_shape() -> None:

@@ -24,7 +24,7 @@ from sklearn.exceptions import NotFittedError
 import heterophily
 from heterophily import HDPClassifier, make_classifier, plot
 from heterophily.show.study_tables import list_table, study_table
-from heterophily.show.style import class_colors, class_looks, to_file
+from heterophily.show.style import class_looks, to_file
 from heterophily.studies import STUDIES, StudyError, tsne
 from heterophily.studies.information import Information
 from heterophily.studies.venn import distance_for, lens, three_circles, worst_miss
@@ -200,7 +200,9 @@ def test_classes_have_a_key_and_no_two_look_alike() -> None:
     assert [text.get_text() for text in legend.get_texts()] == [*made("tsne").classes, "prototype"]
     whole = plot.figure(made("tsne"))
     assert [text.get_text() for text in whole.legends[0].get_texts()][-1] == "prototype"
-    assert len(set(class_looks(40))) == 40
+    looks = class_looks(50)
+    assert len(set(looks)) == 50 and "*" not in {marker for _, marker in looks}
+    assert len({marker for _, marker in looks[:7]}) == 7
 
 
 def test_a_legend_lies_above_the_axes_and_below_the_title() -> None:
@@ -315,9 +317,3 @@ def test_names_lie_outside_the_circles_and_apart_and_misses_are_said(overlaps: t
         assert min(math.dist(end, circle.center) for end in ends) > circle.radius
     words = axes.texts[-1].get_text()
     assert "at least" in words and ("off by up to" in words) == (result.circles()[2] > 0.01)
-
-
-@pytest.mark.parametrize("count", [2, 8, 18])
-def test_every_class_has_a_color_of_its_own(count: int) -> None:
-    colors: list[Any] = class_colors(count)
-    assert len({mpl.colors.to_hex(color) for color in colors}) == count

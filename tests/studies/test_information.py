@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
-from heterophily.studies import StudyError, Trial, from_json, information
+from heterophily.studies import StudyError, Trial, information
 from heterophily.studies.information import own_information, shared_information, standardized
 from heterophily.training.runs import Run, train_runs
 from tests.studies.made import made
@@ -68,13 +68,6 @@ def test_a_draw_below_zero_is_kept_and_the_mean_is_not_below() -> None:
     values = {"hm_labels": [[0.3]], "ht_labels": [[0.2]], "hm_ht": [[-0.04, 0.01]]}
     result = information.Information(dataset="d", about={}, labels=0.5, nodes=9, values=values)
     assert result.to_json()["values"]["hm_ht"] == [[-0.04, 0.01]] and result.mean("hm_ht") == 0
-
-
-def test_the_file_says_how_far_the_circles_are_off_and_an_older_file_is_read() -> None:
-    result = made("information")
-    assert result.residual == result.circles()[2]
-    older = {name: value for name, value in result.to_json().items() if name != "residual"}
-    assert from_json(older).to_json()["residual"] is None
 
 
 def test_what_labels_tell_of_themselves_grows_with_their_number_up_to_a_bit() -> None:

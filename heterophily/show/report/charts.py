@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from heterophily.show.style import MARKERS, OTHER, PALETTE, SAME
+from heterophily.show.style import OTHER, SAME
 
 WIDTH = 400
 """Units of a chart, about as many as a telephone has pixels: its words stay readable there."""
@@ -85,12 +85,6 @@ def short(text: str, most: int = 20) -> str:
     """Return a text cut to a length; names often differ at their end, so it is cut in the middle."""
     end = (most - 1) // 2
     return text if len(text) <= most else f"{text[: most - 1 - end]}…{text[-end:]}"
-
-
-def class_looks(count: int) -> list[Look]:
-    """Return a look for each class: no two share color and marker; the star is for prototypes."""
-    markers = MARKERS[:-1]
-    return [Look(PALETTE[k % len(PALETTE)], markers[k % len(markers)]) for k in range(count)]
 
 
 @dataclass

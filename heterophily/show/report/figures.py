@@ -20,15 +20,15 @@ from heterophily.show.report.charts import (
     Axis,
     Chart,
     Look,
-    class_looks,
     names,
     numbers,
     short,
 )
 from heterophily.show.significance import name_of
-from heterophily.show.style import OTHER, SAME, model_looks
+from heterophily.show.style import OTHER, SAME, class_looks, model_looks
 from heterophily.show.table1 import ours, paper, title
 from heterophily.show.tables import METRICS
+from heterophily.show.venn import OFF
 from heterophily.studies import Result
 from heterophily.studies.ablation import Ablation
 from heterophily.studies.calibration import TIMES, Calibration
@@ -251,7 +251,7 @@ def information(result: Information) -> list[Chart]:
         chart.rows.append(row)
     scale = (
         f"Areas are to scale, overlaps the nearest possible: off by up to {off:.2f}."
-        if off > 0.01
+        if off > OFF
         else "Areas and overlaps two by two are to scale."
     )
     chart.note = f"Shared bits: {', '.join(said)}. {scale}"
@@ -260,7 +260,8 @@ def information(result: Information) -> list[Chart]:
 
 def tsne(result: Tsne, most: int) -> list[Chart]:
     """Draw the representations in the plane, of some nodes at most, and the cosines of the prototypes."""
-    looks, labels = class_looks(len(result.classes)), np.array(result.labels)
+    looks = [Look(*look) for look in class_looks(len(result.classes))]
+    labels = np.array(result.labels)
     charts = []
     for space, name in SPACES.items():
         points = np.array(result.points[space], dtype=float)

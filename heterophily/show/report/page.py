@@ -27,11 +27,12 @@ from heterophily.models import MODELS
 from heterophily.show import significance
 from heterophily.show import table1 as show
 from heterophily.show.grids import html_table
-from heterophily.show.report.charts import Chart, attribute, class_looks, swatch
+from heterophily.show.report.charts import Chart, attribute, swatch
 from heterophily.show.report.contents import Contents, read_contents
 from heterophily.show.report.figures import agreement_chart, dataset_charts, ranks_chart
 from heterophily.show.significance import name_of
 from heterophily.show.study_tables import study_table
+from heterophily.show.style import class_looks
 from heterophily.show.tables import METRICS
 from heterophily.studies import STUDIES, Result
 from heterophily.studies.edges import PARTS, Edges
@@ -353,7 +354,7 @@ def thinned(result: Edges, room: int) -> dict[str, Any]:
         place = {k: i for i, k in enumerate(used)}
         kept = {
             "dataset": show.title(result.dataset), "classes": result.classes, "parts": PARTS,
-            "colors": [look.color for look in class_looks(len(result.classes))],
+            "colors": [color for color, _ in class_looks(len(result.classes))],
             "total": result.total, "threshold": result.threshold,
             "split": ", ".join(map(str, result.about.get("splits", []))),
             "ids": [result.ids[k] for k in used], "labels": [result.labels[k] for k in used],
