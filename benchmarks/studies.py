@@ -13,11 +13,13 @@ import argparse
 import json
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from heterophily import load
 from heterophily.files import write_files
+from heterophily.graph import Graph
 from heterophily.show.study_files import write_study
 from heterophily.studies import STUDIES, Plan, unbundle
 from heterophily.training.device import choose_device
@@ -30,20 +32,31 @@ OPTIONS: dict[tuple[str, str], dict[str, Any]] = {
 }
 EVERY_SPLIT = ("information",)
 """Studies of one split by default that are made on all here, as a GPU has the time."""
+FIRST = ("partition",)
+"""Studies whose runs are watched while they train; what they leave serves the others as well."""
 
 
-def make(name: str, dataset: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Make one study on one dataset."""
+def planned(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    """Yield the datasets in the order of the registry, each with its studies, those of the paper first."""
+    names = sorted(args.only or STUDIES, key=lambda name: name not in FIRST)
+    for dataset in dict.fromkeys(d for study in STUDIES.values() for d in study.datasets):
+        some = [name for name in names if dataset in STUDIES[name].datasets]
+        if some and (not args.datasets or dataset in args.datasets):
+            yield dataset, some
+
+
+def make(name: str, graph: Graph | None, args: argparse.Namespace, kept: dict[Any, Any]) -> dict[str, Any]:
+    """Make one study on one graph, with the runs that others have left."""
     study = STUDIES[name]
     plan = Plan(
         splits=args.splits if args.splits else None if name in EVERY_SPLIT else study.splits,
         device=choose_device(args.device),
         changes=dict(pair.split("=", 1) for pair in args.set),
+        kept=kept,
     )
-    options = OPTIONS.get((name, dataset), {})
-    if name == "homophily":
-        return study.make(plan=plan, **options).to_json()
-    return study.make(load(dataset, data=args.data), plan, **options).to_json()
+    if graph is None:  # it draws its own
+        return study.make(plan=plan, **OPTIONS.get((name, "synthetic"), {})).to_json()
+    return study.make(graph, plan, **OPTIONS.get((name, graph.name), {})).to_json()
 
 
 def run(args: argparse.Namespace) -> None:
@@ -51,15 +64,17 @@ def run(args: argparse.Namespace) -> None:
     file, start = Path(args.bundle), time.perf_counter()
     rows: list[dict[str, Any]] = json.loads(file.read_text())["results"] if file.exists() else []
     failed: list[str] = []
-    for name in args.only or STUDIES:
-        for dataset in [d for d in STUDIES[name].datasets if not args.datasets or d in args.datasets]:
+    for dataset, names in planned(args):
+        graph = None if dataset == "synthetic" else load(dataset, data=args.data)
+        kept: dict[Any, Any] = {}
+        for name in names:
             if any((row["study"], row["dataset"]) == (name, dataset) for row in rows):
                 continue
             if time.perf_counter() - start > args.limit:
                 continue
             begun = time.perf_counter()
             try:
-                rows.append(make(name, dataset, args))
+                rows.append(make(name, graph, args, kept))
             except Exception as error:  # one study that fails must not cost the others
                 failed.append(f"{name} {dataset}: {type(error).__name__}: {error}"[:300])
                 print(failed[-1], flush=True)

@@ -48,6 +48,8 @@ class Plan:
     watch: Watch | None = None
     expect: Callable[[int], None] | None = None
     """Told before each training how many runs it has."""
+    kept: dict[Any, tuple[Graph, Outcome]] | None = None
+    """Runs that are trained already, and where new ones go: plans that share it train nothing twice."""
 
     def config(self, model: str, dataset: str) -> Config:
         """Return the packaged recipe of a model for a dataset, or its defaults, with the plan's changes."""
@@ -95,11 +97,22 @@ class Plan:
         start = time.perf_counter()
         places = self.places(graph)
         distinct = list(dict.fromkeys(entries))
-        runs = [Run(model, config, split, seed) for model, config in distinct for split, seed in places]
+        runs = {
+            (id(graph), entry, id(split), seed): Run(*entry, split, seed)
+            for entry in distinct
+            for split, seed in places
+        }
+        kept = {} if self.kept is None else self.kept
+        new = [key for key in runs if observe or key not in kept]
         if self.expect:
-            self.expect(len(runs))
-        outcomes = iter(train_runs(graph, runs, self.device, watch=self.watch, observe=observe))
-        trials = {entry: [Trial(split, next(outcomes)) for split, _ in places] for entry in distinct}
+            self.expect(len(new))
+        fresh = [runs[key] for key in new]
+        outcomes = train_runs(graph, fresh, self.device, watch=self.watch, observe=observe)
+        kept.update((key, (graph, outcome)) for key, outcome in zip(new, outcomes))
+        trials = {
+            entry: [Trial(split, kept[id(graph), entry, id(split), seed][1]) for split, seed in places]
+            for entry in distinct
+        }
         for (model, _), some in trials.items():
             for trial in some:
                 if not math.isfinite(trial.outcome.trained.validation_loss):
@@ -116,6 +129,7 @@ class Plan:
             "metric": graph.metric,
             "settings": dict(reversed(settings.items())),
             "runs": len(runs),
+            "shared_runs": len(runs) - len(new),
             "device": _device(self.device),
             "seconds": round(time.perf_counter() - start, 2),
             "versions": versions(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,17 @@ from heterophily.config import ConfigError
 from heterophily.graph.graph import GraphError
 from heterophily.hdp import HDPConfig
 from heterophily.recipes import recipe
-from heterophily.studies import STUDIES, Plan, StudyError, from_json, read, unbundle
+from heterophily.studies import (
+    STUDIES,
+    Plan,
+    StudyError,
+    ablation,
+    from_json,
+    partition,
+    preference,
+    read,
+    unbundle,
+)
 from heterophily.studies.plan import scored
 from heterophily.studies.result import by_split
 from heterophily.training.engine import Progress
@@ -83,6 +94,20 @@ def test_equal_settings_are_trained_once() -> None:
     (one, same), _ = plan.train(tiny_graph(), [("mlp", config), ("mlp", config)])
     assert expected == [1] and one[0].outcome is same[0].outcome
     assert sum(not progress.alive for progress in seen) == 1
+
+
+def test_studies_that_share_their_runs_train_nothing_twice() -> None:
+    graph, other = tiny_graph(), tiny_graph().with_splits(tiny_graph().splits)
+    expected: list[int] = []
+    plan = Plan(splits=[0, 1], changes=SETTINGS, expect=expected.append, kept={})
+    watched = partition.study(graph, plan)
+    assert preference.study(graph, replace(plan, splits=[1])).about["shared_runs"] == 1
+    taken_apart = ablation.study(graph, plan)
+    assert expected == [2, 0, 16]  # of nine rows the full one is there
+    assert taken_apart.test == ablation.study(graph, replace(plan, kept=None)).test
+    assert partition.study(graph, plan).about["shared_runs"] == 0  # watched while it trains, so trained
+    assert preference.study(other, plan).about["shared_runs"] == 0
+    assert watched.about["runs"] == 2
 
 
 def test_seeds_are_averaged_within_a_split_unless_there_is_but_one() -> None:
