@@ -32,6 +32,8 @@ from heterophily.graph import Graph, Split
 from heterophily.training.runs import Run, train_runs
 from heterophily.training.seal import open_score
 
+RULES = ("by_loss", "select")
+"""Fields that say which epoch is kept; of each setting both are tried, so a search of them says nothing."""
 TUNED = Path(__file__).parent.parent / "results" / "tuning"
 
 
@@ -44,8 +46,9 @@ def candidates(row: Mapping[str, Any], best: int) -> list[Config]:
     found = [chosen]
     for each in sorted(judged, key=lambda each: (-each[0], each[1])):
         now = {name: getattr(chosen, name) for name in fields}
-        whole = {name: int(v) if isinstance(now[name], int) else v for name, v in zip(fields, each[3:])}
-        setting = chosen.replace(**whole)
+        setting = chosen.replace(
+            **{name: type(now[name])(v) for name, v in zip(fields, each[3:]) if name not in RULES}
+        )
         if not any(alike(setting, other) for other in found):
             found.append(setting)
     return found[:best]
