@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
@@ -137,7 +138,7 @@ def ablation(axes: Axes, result: Ablation) -> None:
 def rescale(axes: Axes, result: Rescale, what: str = "test") -> None:
     """Draw "test", "partition" or "hidden" accuracy against λ: the mean, and a band of one std."""
     looks = {"test": (SAME, "o", f"test {_metric(result)}"), "partition": (OTHER, "s", "partition accuracy"),
-             "hidden": (OTHER, "s", "partition accuracy, edges not known in training")}  # fmt: skip
+             "hidden": (OTHER, "s", "partition accuracy,\nedges not known in training")}  # fmt: skip
     if what not in looks:
         raise StudyError(f"what is {what!r}; it is one of {', '.join(looks)}")
     color, marker, words = looks[what]
@@ -145,8 +146,7 @@ def rescale(axes: Axes, result: Rescale, what: str = "test") -> None:
     axes.fill_between(result.rescale, means - stds, means + stds, color=color, alpha=0.2, linewidth=0)
     axes.plot(result.rescale, means, color=color, marker=marker)
     axes.axvline(result.chosen, color=FAINT, linestyle="--", linewidth=0.8, zorder=0)
-    axes.annotate(" chosen λ", (result.chosen, 1), xycoords=("data", "axes fraction"), va="top", fontsize=6.5)
-    axes.set_xlabel("λ (Eq. 2)")
+    axes.set_xlabel(f"λ (Eq. 2); dashed: the chosen {result.chosen:.3g}")
     axes.set_ylabel(f"%{_spread(result, len(result.test[0]))}")
     axes.set_title(f"{result.dataset}: {words}")
     axes.grid(axis="y", alpha=0.25, linewidth=0.5)
@@ -212,7 +212,7 @@ def updates(axes: Axes, result: PartitionStudy, what: str = "hidden") -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlim(-0.15, max(longest - 1, 1) + 0.15)
     axes.grid(axis="y", alpha=0.25, linewidth=0.5)
-    kinds = {"hidden": "edges that training could not know", "all": "all edges"}
+    kinds = {"hidden": "edges not known in training", "all": "all edges"}
     _key_above(axes, f"{result.dataset}: {kinds[what]}")
 
 
@@ -312,7 +312,7 @@ def preference(
     axes.set_ylabel("class of a node")
 
 
-@panel(Local, 1.9)
+@panel(Local)
 def local(axes: Axes, result: Local, by: str = "homophily") -> None:
     """Draw the accuracy by local "homophily" or by "degree"; bins of under ten nodes are left out."""
     if by not in result.bins:
@@ -326,14 +326,20 @@ def local(axes: Axes, result: Local, by: str = "homophily") -> None:
         axes.errorbar(
             at + aside, means, np.nan_to_num(stds), elinewidth=0.7, label=MODELS[model].title, **look
         )
-    names = np.array(result.bins[by])[shown]
-    axes.set_xticks(at, [f"{name}\n{_thousands(count)}" for name, count in zip(names, counts[shown])])
+    names = np.array(result.bins[by])[shown].tolist()
+    nodes = [_thousands(count) for count in counts[shown]]
+    if _crowded(axes, [*names, *nodes], len(at)):
+        ticks, where = [f"{name} ({count})" for name, count in zip(names, nodes)], "in brackets"
+        axes.set_xticks(at, ticks, rotation=45, ha="right", rotation_mode="anchor")
+    else:
+        axes.set_xticks(at, [f"{name}\n{count}" for name, count in zip(names, nodes)])
+        where = "second line"
     words = {"homophily": "share of neighbors of its own class", "degree": "number of neighbors"}
     axes.set_xlim(-0.5, len(at) - 0.5)
     axes.set_ylim(axes.get_ylim())
     axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= 100])
     fewer = "" if shown.all() else f"; bins of under {FEW} left out"
-    axes.set_xlabel(f"{words[by]}\n(below: test nodes{fewer})")
+    axes.set_xlabel(f"{words[by]}\n({where}: test nodes{fewer})")
     axes.set_ylabel(f"accuracy in %{_spread(result, len(result.nodes[by]), newline=True)}")
     axes.grid(axis="y", alpha=0.25, linewidth=0.5)
     _key_above(axes, result.dataset)
@@ -357,7 +363,7 @@ def calibration(axes: Axes, result: Calibration, model: str | None = None) -> No
             edgecolors=color, zorder=3, linewidths=0.9, clip_on=False,
         )  # fmt: skip
         axes.plot([], [], " ", color=color, marker=marker, mfc=fill, label=words)
-    axes.set(xlim=(0, 103), ylim=(-2, 103), aspect="equal")
+    axes.set(xlim=(0, 103), ylim=(-2, 103), aspect="equal", xticks=(0, 50, 100), yticks=(0, 50, 100))
     temperature = float(np.mean(result.temperature[model]))
     axes.set_xlabel("mean confidence in %")
     axes.set_ylabel("accuracy in %")
@@ -422,7 +428,7 @@ def study_figure(result: Result) -> Figure:
             panels = [(partition, {}), (updates, {"what": "hidden"}), (updates, {"what": "all"})]
             return _stack(panels, result, 5.4)
         if isinstance(result, Local):
-            return _stack([(local, {"by": "homophily"}), (local, {"by": "degree"})], result, 4.4)
+            return _stack([(local, {"by": "homophily"}), (local, {"by": "degree"})], result, 4.7)
         if isinstance(result, Tsne):
             return _tsne_figure(result)
         if isinstance(result, Preference):
@@ -438,7 +444,7 @@ def study_figure(result: Result) -> Figure:
             panels = [(draw, {"model": model}) for model in result.models]
             columns = min(len(panels), 2)
             rows = -(-len(panels) // columns)
-            return _grid(panels, result, columns, (3.3 if columns == 1 else 2.35) * rows)
+            return _grid(panels, result, columns, (3.3 if columns == 1 else 2.5) * rows)
         single = {Ablation: ablation, Information: information, Homophily: homophily, Edges: edges}
         for kind, draw in single.items():
             if isinstance(result, kind):
@@ -462,7 +468,7 @@ def _tsne_figure(result: Tsne) -> Figure:
     panels: Drawings = [
         *((tsne, {"space": space, "alone": False}) for space in SPACES), (cosines, {"names": keys})
     ]  # fmt: skip
-    figure = _grid(panels, result, 2, 3.6 + 0.15 * -(-len(words) // columns))
+    figure = _grid(panels, result, 2, 3.75 + 0.15 * -(-len(words) // columns))
     figure.legend(handles, words, loc="outside lower center", ncols=columns)
     figure.suptitle(result.dataset)
     return figure
@@ -473,7 +479,7 @@ def _stack(panels: Drawings, result: Result, height: float) -> Figure:
 
 
 def _grid(panels: Drawings, result: Result, columns: int, height: float) -> Figure:
-    figure = Figure(figsize=(COLUMN, height), layout="constrained")
+    figure = Figure(figsize=(COLUMN, height), layout=ConstrainedLayoutEngine(h_pad=0.07))
     rows = -(-len(panels) // columns)
     places = figure.subplots(rows, columns, squeeze=False).flat
     for (draw, options), axes in zip(panels, places):
@@ -532,6 +538,12 @@ def _columns(axes: Axes | None, names: Sequence[str]) -> int:
         width = axes.get_position().width * axes.figure.get_figwidth()  # type: ignore[union-attr]
     longest = max(len(line) for name in names for line in name.split("\n"))
     return max(1, min(len(names), int(72 * width / (3.5 * longest + 26))))
+
+
+def _crowded(axes: Axes, names: Sequence[str], places: int) -> bool:
+    """Tell whether names would touch, were they side by side below the axes."""
+    width = axes.get_position().width * axes.figure.get_figwidth()  # type: ignore[union-attr]
+    return 4.2 * max(map(len, names)) + 4 > 72 * width / places
 
 
 def _spread(result: Result, runs: int, newline: bool = False) -> str:

@@ -56,7 +56,7 @@ def list_table() -> Table:
 def ablation_table(result: Ablation) -> Table:
     """Return Table 3's rows, beside the paper's if it has any; "below HDP" is paired by split, ± its standard
     error."""
-    columns = ["", "test", "below HDP"]
+    columns, words = ["", "test", "below HDP"], []
     if any(result.printed):
         columns += ["paper", "here −\npaper,\npoints", "as in\npaper"]
     table = new_table("", columns, words=[""])
@@ -68,11 +68,13 @@ def ablation_table(result: Ablation) -> Table:
             difference = f"{100 * (result.mean(row) - printed[0]):+.2f}"
             cells += [_fine(*printed), difference, agrees]
         table.add_row(*(cell.replace("-", "−") for cell in cells))
+    if len(result.test[0]) > 1:
+        words.append('"below HDP": paired by split, ± its standard error.')
     if any(result.printed):
-        table.caption = (
-            '"as in paper": a row that the paper has below HDP by more than a standard error is so here'
+        words.append(
+            '"as in paper": a row that the paper has below HDP by more than a standard error is so here.'
         )
-        table.caption_justify = "left"
+    table.caption, table.caption_justify = " ".join(words), "left"
     return table
 
 
@@ -88,7 +90,7 @@ def rescale_table(result: Rescale) -> Table:
 
 def partition_table(result: PartitionStudy) -> Table:
     """Return the partition before training, after the last update and as kept, means over the runs."""
-    table = new_table("", ["", "accuracy", "precision", "recall"], words=[""])
+    table = new_table("", ["partition", "accuracy", "precision", "recall"], words=["partition"])
     last = [run[-1] for run in result.steps()]
     rows = {"before training": result.initial, "after the last update": last, "kept": result.kept}
     for name, tallies in rows.items():
@@ -109,7 +111,7 @@ def partition_table(result: PartitionStudy) -> Table:
 def information_table(result: Information) -> Table:
     """Return the shared information of each pair, with both spreads."""
     table = new_table("", ["between", "bits,\nat least", "± over\ndraws", "± over\nruns"], words=["between"])
-    names = {"h_hm": "H^hm", "h_ht": "H^ht", "labels": "labels"}
+    names = {"h_hm": "Hʰᵐ", "h_ht": "Hʰᵗ", "labels": "labels"}
     for pair, sides in PAIRS.items():
         spread = ["–" if value is None else f"{value:.3f}" for value in result.spread(pair)]
         table.add_row(" and ".join(names[side] for side in sides), f"{result.mean(pair):.3f}", *spread)
@@ -143,7 +145,7 @@ def preference_table(result: Preference) -> Table:
 
 def local_table(result: Local) -> Table:
     """Return the accuracy of each model in each bin."""
-    table = new_table("", ["", "bin", "nodes", *_titles(result.models)], words=["", "bin"])
+    table = new_table("", ["by", "bin", "nodes", *_titles(result.models)], words=["by", "bin"])
     for by, bins in result.bins.items():
         lines = [result.line(by, model)[0] for model in result.models]
         for k, (name, nodes) in enumerate(zip(bins, result.total(by))):
@@ -176,7 +178,7 @@ def homophily_table(result: Homophily) -> Table:
     for k, (value, best) in enumerate(zip(result.homophily, result.best())):
         said = f"tie of {len(best)}" if len(best) > MOST_NAMED else ", ".join(_titles(best))
         table.add_row(f"{value:g}", *(percent(line[k]) for line in lines), said)
-    table.caption = "best: all within a standard error, paired by split, of the highest mean"
+    table.caption = "best: all within a standard error, paired by split, of the highest mean."
     table.caption_justify = "left"
     return table
 

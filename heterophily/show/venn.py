@@ -58,11 +58,11 @@ def said(result: Information, off: float) -> list[str]:
     for pair, words in PAIRS.items():
         draws, runs = spreads[pair]
         spread = draws if runs is None else runs
-        lines.append(f"{words}: {result.mean(pair):.2f}" + ("" if spread is None else f" ± {spread:.2f}"))
-    lines.append(f"labels alone: {result.labels:.2f}")
+        lines.append(f"{words}: {result.mean(pair):.3f}" + ("" if spread is None else f" ± {spread:.3f}"))
+    lines.append(f"labels alone: {result.labels:.3f}")
     most = max((draws for draws, _ in spreads.values() if draws is not None), default=None)
     if any(runs is not None for _, runs in spreads.values()):
-        lines.append("± over splits" + ("" if most is None else f" (draws: {most:.2f})"))
+        lines.append("± over splits" + ("" if most is None else f" (draws: {most:.3f})"))
     elif most is not None:
         lines.append("± over draws")
     if off > OFF:

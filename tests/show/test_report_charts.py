@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -73,6 +74,42 @@ def test_circles_that_cannot_overlap_as_they_should_say_how_far_off_they_are() -
         values = {"hm_labels": [[shared]], "ht_labels": [[shared]], "hm_ht": [[0.0]]}
         (chart,) = study_charts(replace(result, labels=0.6, values=values))
         assert words in chart.note
+
+
+def test_circles_are_round_and_their_names_lie_beside_them() -> None:
+    result = made("information")
+    for shared in (0.0, 0.3, 0.6):
+        values = {"hm_labels": [[shared]], "ht_labels": [[shared]], "hm_ht": [[shared]]}
+        (chart,) = study_charts(replace(result, labels=0.6, values=values))
+        origin, right, up = chart.at(0, 0), chart.at(1, 0), chart.at(0, 1)
+        assert right[0] - origin[0] == pytest.approx(origin[1] - up[1], abs=0.02)
+        find = r'<circle cx="([\d.]+)" cy="([\d.]+)" r="([\d.]+)"'
+        circles = [tuple(map(float, found)) for found in re.findall(find, chart.svg())]
+        names = re.findall(r'<text class="note bold".*? x="([\d.]+)" y="([\d.]+)"', chart.svg())
+        assert len(circles) == len(names) == 3
+        for x, y in (map(float, place) for place in names):
+            assert 6 < x < 394 and 4 < y < chart.height - 4
+            assert all(math.dist((x, y), (a, b)) > r + 8 for a, b, r in circles)
+
+
+def test_names_of_bins_are_turned_before_they_touch() -> None:
+    names = ["1", "2", "3–4", "5–8", "9–16", "17–32", "33–64", "65–128", "≥129"]
+    result = replace(made("local"), bins={"degree": names}, nodes={"degree": [[1234] * 9]},
+                     right={"degree": {model: [[1000] * 9] for model in made("local").models}})  # fmt: skip
+    (chart,) = study_charts(result)
+    assert chart.turned and "65–128 · 1,234" in chart.svg()
+
+
+def test_a_bin_of_a_few_nodes_is_in_the_csv_and_not_in_the_picture() -> None:
+    result = made("calibration")
+    charts = study_charts(result)
+    few = 0
+    for model, chart in zip(result.models, charts):
+        nodes = [count for time in ("before", "after") for _, _, count in result.diagram(model, time)]
+        few += sum(count < 10 for count in nodes)
+        assert [row["nodes"] for row in chart.rows] == nodes
+        assert len(tips(chart)) == sum(count >= 10 for count in nodes)
+    assert few
 
 
 @pytest.mark.parametrize("count, written", [(3, 9), (12, 0)])

@@ -232,6 +232,23 @@ def test_a_single_bin_lies_in_the_middle_and_no_bar_is_cut() -> None:
     assert "bins of under 10 left out" in plot.local(few, by="degree").get_xlabel()
 
 
+@pytest.mark.parametrize("count", [3, 5, 7, 9, 12])
+def test_the_names_of_bins_do_not_touch_however_many_there_are(count: int) -> None:
+    names, models = [f"{10 * k + 10}–{10 * k + 19}" for k in range(count)], made("local").models
+    result = replace(made("local"), bins={"degree": names}, nodes={"degree": [[1234] * count]},
+                     right={"degree": {model: [[1000] * count] for model in models}})  # fmt: skip
+    axes = plot.local(result, by="degree")
+    FigureCanvasAgg(axes.figure).draw()  # type: ignore[arg-type]
+    labels = axes.get_xticklabels()
+    assert all(name in label.get_text() and "1,234" in label.get_text() for name, label in zip(names, labels))
+    step = axes.transData.transform((1, 0))[0] - axes.transData.transform((0, 0))[0]
+    slant = math.radians(labels[0].get_rotation())
+    for label in labels:
+        label.set_rotation(0)
+        box = label.get_window_extent()
+        assert step * math.sin(slant) > box.height or step > box.width + 2
+
+
 def test_several_models_share_a_column_of_a_paper() -> None:
     result = made("confusion")
     several = replace(result, models=list(BASELINES), counts=dict.fromkeys(BASELINES, result.counts["hdp"]))

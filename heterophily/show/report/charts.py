@@ -23,6 +23,8 @@ WIDTH = 400
 TEXT = "var(--text)"
 LETTER = 6.3
 """Width of a letter, roughly."""
+GAP = 8
+"""Room between two names side by side."""
 SHAPES = {
     "s": "-4-4h8v8h-8z",
     "^": "0-5l5 9h-10z",
@@ -115,7 +117,7 @@ class Chart:
         self.right, self.top = WIDTH - 12, 10
         room = (self.right - self.left) / max(len(self.x.ticks), 1)
         lines = [text.split("\n") for _, text in self.x.ticks]
-        self.turned = LETTER * max((len(line) for text in lines for line in text), default=0) > room
+        self.turned = LETTER * max((len(line) for text in lines for line in text), default=0) + GAP > room
         long = max((len(" · ".join(text)) for text in lines), default=0)
         high = 14 * max(map(len, lines), default=1) + 6
         below = (LETTER * long * 0.72 + 14 if self.turned else high) + (20 if self.x.label else 0)
@@ -239,17 +241,11 @@ class Chart:
         a, b = self.at(x, y)
         self.parts.append(f'<text class="note {kind}" {_k(color)} x="{a}" y="{b}">{escape(text)}</text>')
 
-    def rule(self, x: float, y: tuple[float, float] | None = None, text: str = "") -> None:
-        """Draw a dashed line at ``x``, from ``y`` to ``y`` or across the chart, with words at its end."""
+    def rule(self, x: float, y: tuple[float, float] | None = None) -> None:
+        """Draw a dashed line at ``x``, from ``y`` to ``y`` or across the chart."""
         low, high = y or (self.y.low, self.y.high)
         a, b, c, d = *self.at(x, low), *self.at(x, high)
         self.parts.append(f'<path class="rule" d="M{a} {b}L{c} {d}"/>')
-        if text:
-            side = ("end", -4) if c > (self.left + self.right) / 2 else ("start", 4)
-            self.parts.append(
-                f'<text class="aside" text-anchor="{side[0]}" x="{c + side[1]}" y="{self.top + 10}">'
-                f"{escape(text)}</text>"
-            )
 
     def diagonal(self) -> None:
         """Draw where x equals y."""

@@ -28,7 +28,7 @@ from heterophily.show.significance import name_of
 from heterophily.show.style import OTHER, SAME, class_looks, model_looks
 from heterophily.show.table1 import ours, paper, title
 from heterophily.show.tables import METRICS
-from heterophily.show.venn import OFF
+from heterophily.show.venn import OFF, bounds, margin, names_beside
 from heterophily.studies import Result
 from heterophily.studies.ablation import Ablation
 from heterophily.studies.calibration import TIMES, Calibration
@@ -47,6 +47,8 @@ POINTS = 12_000
 """Nodes that t-SNE shows, of all datasets together: the page stays small."""
 FEW = 10
 """Test nodes from which on a bin is drawn; of fewer, luck speaks."""
+INCH = 110
+"""Units of a chart for an inch of a paper: as many as make its words as large."""
 SPACES = {"h": "H", "h_hm": "Hʰᵐ", "h_ht": "Hʰᵗ"}
 
 
@@ -160,9 +162,10 @@ def rescale(result: Rescale) -> list[Chart]:
     for name, (words, look) in kinds.items():
         rows: list[list[float]] = getattr(result, name)
         means, stds = [mean(row) or 0.0 for row in rows], [std(row) for row in rows]
-        x_axis = numbers("λ (Eq. 2)", [*result.rescale, result.chosen])
+        label = f"λ (Eq. 2); dashed: the chosen {result.chosen:.3g}"
+        x_axis = numbers(label, [*result.rescale, result.chosen])
         chart = Chart(words.capitalize(), x_axis, numbers("%", _ends(means, stds), 0, 100), panel=name)
-        chart.rule(x=result.chosen, text="chosen λ")
+        chart.rule(result.chosen)
         line = list(zip(result.rescale, means, stds))
         _line(chart, line, look)
         for x, m, s in line:
@@ -179,7 +182,7 @@ def partition(result: PartitionStudy) -> list[Chart]:
     estimated = mean(result.estimated) or 0.0
     texts = ["whole", "called homophilous", "called heterophilous"]
     bars = Chart(
-        "Edges that join one class", numbers("% of the edges of E'", [0, 100], 0, 100),
+        "Edges that join one class", numbers("% of the edges of E′", [0, 100], 0, 100),
         names("", texts, down=True), height=190, grid=False, panel="neighborhoods",
     )  # fmt: skip
     for k, (part, share) in enumerate(shares.items()):
@@ -187,7 +190,7 @@ def partition(result: PartitionStudy) -> list[Chart]:
             if share is None or low is None or high is None:
                 continue
             width = 100 * (high - low)
-            text = f"{width:.1f}" if width >= 9 else ""
+            text = f"{width:.1f}" if width >= 14 else ""
             row = {"neighborhood": part, "edges_that_join": kind, "share": high - low, "estimated": estimated}
             tip = f"{texts[k]}: {width:.1f} % join {kind}"
             bars.box((100 * low, 100 * high), (k - 0.34, k + 0.34), look, tip, row, text)
@@ -208,7 +211,7 @@ def partition(result: PartitionStudy) -> list[Chart]:
     x = numbers("updates of the partition; 0 is before training", [0, max(longest - 1, 1)])
     whole = [(tick, text) for tick, text in x.ticks if float(tick).is_integer()]
     x = Axis(x.label, x.low, x.high, whole)
-    curve = Chart("Unknown edges", x, numbers("%", ends, 0, 100), panel="updates")
+    curve = Chart("Edges not known in training", x, numbers("%", ends, 0, 100), panel="updates")
     for (name, line), look in zip(lines.items(), (ONE, TWO)):
         _line(curve, line, look)
         for k, m, s in line:
@@ -223,38 +226,40 @@ def information(result: Information) -> list[Chart]:
     """Draw labels and representations as circles that overlap by what they share."""
     values = {pair: result.mean(pair) for pair in PAIRS}
     centers, radii, off = result.circles()
-    low = np.min(np.subtract(centers, np.array(radii)[:, None]), axis=0) - 0.03
-    high = np.max(np.add(centers, np.array(radii)[:, None]), axis=0) + 0.03
-    wide, tall = high - low
-    height = min(400 * tall / wide, 300)
-    room = 388 * tall / (height - 16) - wide  # both axes to one scale
+    reach = np.array(radii)[:, None]
+    wide, tall = np.max(np.add(centers, reach), axis=0) - np.min(np.subtract(centers, reach), axis=0)
+    scale = min(270 / wide, 230 / tall)
+    places = names_beside(centers, radii, INCH / scale)
+    low, high = bounds(centers, radii, places, INCH / scale)
+    scale = min(scale, 382 / (high[0] - low[0]))
+    room = 382 / scale - (high[0] - low[0])  # both axes to one scale
     chart = Chart(
         "Shared information in bits", Axis("", low[0] - room / 2, high[0] + room / 2),
-        Axis("", low[1], high[1]), height, frame=False,
+        Axis("", low[1], high[1]), height=scale * (high[1] - low[1]) + 16, frame=False,
     )  # fmt: skip
     sides = {"labels": "labels", "h_hm": "Hʰᵐ", "h_ht": "Hʰᵗ"}
     looks = zip(sides.items(), (TEXT, SAME, OTHER), (result.labels, 1.0, 1.0))
     for k, ((side, name), color, own) in enumerate(looks):
-        chart.disc(*centers[k], radii[k], color, f"{name}: {own:.2f} bits by itself")
+        chart.disc(*centers[k], radii[k], color, f"{name}: {own:.3f} bits by itself")
         chart.rows.append({"between": side, "and": side, "bits": own})
-        away = np.subtract(centers[k], np.mean(centers[:k] + centers[k + 1 :], axis=0))  # from both others
-        away = away / max(float(np.hypot(*away)), 1e-9)
-        x, y = np.add(centers[k], 0.6 * radii[k] * away)
-        chart.words(float(x), float(y), name, "bold", color)
+        away = np.subtract(places[k], centers[k]) / np.hypot(*np.subtract(places[k], centers[k]))
+        ends = (centers[k] + 0.94 * radii[k] * away, places[k] - INCH / scale * margin(away) * away)
+        chart.line([(float(x), float(y)) for x, y in ends], Look(color))
+        chart.words(*places[k], name, "bold", color)
     said = []
     for pair, (one, two) in PAIRS.items():
         draws, runs = result.spread(pair)
         spread = draws if runs is None else runs
-        more = "" if spread is None else f" ± {spread:.2f}"
-        said.append(f"{sides[one]} and {sides[two]} at least {values[pair]:.2f}{more}")
+        more = "" if spread is None else f" ± {spread:.3f}"
+        said.append(f"{sides[one]} and {sides[two]} at least {values[pair]:.3f}{more}")
         row = {"between": one, "and": two, "bits": values[pair], "std_draws": draws, "std_runs": runs}
         chart.rows.append(row)
-    scale = (
+    drawn = (
         f"Areas are to scale, overlaps the nearest possible: off by up to {off:.2f}."
         if off > OFF
         else "Areas and overlaps two by two are to scale."
     )
-    chart.note = f"Shared bits: {', '.join(said)}. {scale}"
+    chart.note = f"Shared bits: {', '.join(said)}. {drawn}"
     return [chart]
 
 
@@ -297,7 +302,7 @@ def tsne(result: Tsne, most: int) -> list[Chart]:
     average, _ = result.orthogonality()
     cosines = _matrix(
         f"Cosines of the prototypes, mean |cos| {average:.2f}", result.cosines, result.classes, texts,
-        lambda value: f"{value:.2f}", ("class", "other", "cosine"), signed=True,
+        lambda value: f"{value:.2f}".replace("-", "−"), ("class", "other", "cosine"), signed=True,
     )  # fmt: skip
     cosines.panel = "cosines"
     cosines.note = "Red: above 0; blue: below."
@@ -314,12 +319,12 @@ def preference(result: Preference) -> list[Chart]:
             ]
             texts = [[f"of the neighbors of {a}, {b}" for b in result.classes] for a in result.classes]
             apart = result.apart(labels, part)
-            more = "" if apart is None else f"; classes differ by {apart:.2f}"
-            heading = f"{part.capitalize()} neighborhood, {labels} labels{more}"
+            heading = f"{part.capitalize()} neighborhood, {labels} labels"
             columns = ("class", "class_of_neighbors", "share")
             labelled = ("class of neighbors (% of a row)", "class of a node")
             chart = _matrix(heading, matrix, result.classes, texts, _hundreds, columns, *labelled)
             chart.panel = f"{labels} {part}"
+            chart.note = "" if apart is None else f"Classes differ by {apart:.2f}."
             charts.append(chart)
     return charts
 
@@ -367,18 +372,20 @@ def calibration(result: Calibration) -> list[Chart]:
         chart.diagonal()
         for time, look in zip(TIMES, (PAPER, HERE)):
             diagram = result.diagram(model, time)
-            most = max((nodes for _, _, nodes in diagram), default=1)
-            chart.line([(100 * sure, 100 * right) for sure, right, _ in diagram], look)
-            for sure, right, nodes in diagram:
+            names_of = ("confidence", "accuracy", "nodes")
+            chart.rows += [{"model": model, "time": time} | dict(zip(names_of, each)) for each in diagram]
+            shown = [each for each in diagram if each[2] >= FEW] or diagram
+            most = max((nodes for _, _, nodes in shown), default=1)
+            chart.line([(100 * sure, 100 * right) for sure, right, _ in shown], look)
+            for sure, right, nodes in shown:
                 tip = f"{time} scaling: confidence {100 * sure:.1f} %, {100 * right:.1f} % of {nodes:,} right"
-                row = {"model": model, "time": time, "confidence": sure, "accuracy": right, "nodes": nodes}
-                chart.mark(100 * sure, 100 * right, look, tip, row, size=0.6 + 0.8 * nodes / most)
+                chart.mark(100 * sure, 100 * right, look, tip, size=0.6 + 0.8 * nodes / most)
             chart.keys.append((f"{time} scaling, ECE {100 * result.pooled_ece(model, time):.1f} %", look))
         temperature = mean(result.temperature[model]) or 0.0
         chance = 100 * result.ece_by_chance(model, TIMES[-1])
         chart.note = (
             f"Temperature {temperature:.2f}. By chance a calibrated model has an ECE of {chance:.1f} %, too. "
-            "A larger mark stands for more nodes."
+            f"A larger mark stands for more nodes; bins of under {FEW} are left out."
         )
         charts.append(chart)
     return charts
@@ -443,10 +450,11 @@ def edges(result: Edges) -> list[Chart]:
                 chart.box((low, high), (0, float(shares[truth][k])), look, tip, kind="box thin")
         chart.keys.append((f"joins {words} ({int(counts[truth].sum()):,})", look))
     if result.threshold is not None:
-        chart.rule(x=result.threshold, text="threshold")
-    chart.note = (
-        "Edges right of the threshold are called homophilous. Edges between training nodes are left out."
-    )
+        chart.rule(result.threshold)
+        chart.note = (
+            f"Dashed: the threshold, {result.threshold:.3f}. Edges right of it are called homophilous. "
+        )
+    chart.note += "Edges between training nodes are left out."
     return [chart]
 
 

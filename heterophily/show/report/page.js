@@ -221,7 +221,7 @@ function showCell() {
     make("h3", {}, `${cell.model} on ${cell.dataset}`),
     make("p", { class: "big" }, `${percent(cell.mean)}${spread} %`),
     make("p", {}, `Mean ${cell.metric} on the test nodes of ${cell.splits.length} splits. ${paper}`),
-    make("p", {}, `Settings: ${cell.chosen}`),
+    make("p", {}, cell.chosen),
     make("dl", {}, ...pairs(cell.facts)));
   card.replaceChildren(
     make("div", { class: "card" }, splitFigure(cell), words),
@@ -261,7 +261,7 @@ function splitFigure(cell) {
   const button = make("button", { type: "button", class: "save", "aria-label": "Save these scores as CSV" }, "CSV");
   button.addEventListener("click", () => save(csvName("cell", cell.dataset, cell.model), csv([["split", "test", "validation"], ...cell.splits])));
   watch(svg);
-  return make("figure", {}, button, make("figcaption", {}, `${cell.metric} by split, %`), svg);
+  return make("figure", {}, button, make("figcaption", {}, `Scores by split: ${cell.metric} in %`), svg);
 }
 
 // Edge browser.

@@ -72,7 +72,7 @@ class Page:
             f"<figcaption>{escape(chart.title)}</figcaption>"
             + (f'<ul class="key">{key}</ul>' if key else "")
             + chart.svg()
-            + (f'<p class="note">{escape(chart.note)}</p>' if chart.note else "")
+            + (f'<p class="note">{_text(chart.note)}</p>' if chart.note else "")
             + "</figure>"
         )
 
@@ -221,7 +221,7 @@ def _studies(page: Page, found: Sequence[tuple[Result, list[Chart]]]) -> None:
 
 def _study(page: Page, result: Result, charts: Sequence[Chart]) -> str:
     title, dataset, table = STUDIES[result.study].title, show.title(result.dataset), study_table(result)
-    words = f"<p>{escape(str(table.caption))}</p>" if table.caption else ""
+    words = f"<p>{_text(str(table.caption))}</p>" if table.caption else ""
     about = f"<details><summary>What was trained</summary>{_about(result.about)}</details>"
     numbers = _wide(rich_table(table), f"{title}, {dataset}") + words + about
     return (
@@ -260,7 +260,8 @@ def _tuned(row: Mapping[str, Any]) -> list[str]:
     stages = [stage for stage in dict(row.get("search") or {}).values() if isinstance(stage, dict)]
     trials = row.get("trials") or sum(stage.get("proposals", 0) for stage in stages)
     seconds = row.get("seconds") or sum(stage.get("seconds", 0) for stage in stages)
-    settings = ", ".join(f"{key} = {_value(v)}" for key, v in dict(row.get("config") or {}).items())
+    changes = dict(row.get("config") or {})
+    settings = ", ".join(f"{key} = {_value(v)}" for key, v in changes.items()) or "the defaults"
     return [
         name_of(row["model"]), show.title(str(row["dataset"])), _percent(row["validation"]),
         _percent(row.get("validation_at_start")), str(trials or "–"), str(row.get("splits", "–")),
@@ -332,11 +333,11 @@ def _cell(cell: Cell) -> dict[str, Any]:
     return {
         "model": MODELS[cell["model"]].title, "dataset": show.title(cell["dataset"]),
         "metric": METRICS[cell["metric"]], "mean": entry.mean, "std": entry.std, "paper": entry.paper,
-        "errors": entry.standard_errors, "chosen": f"{entry.chosen}: {entry.note}",
+        "errors": entry.standard_errors, "chosen": f"Settings ({entry.chosen}): {entry.note}",
         "splits": [[str(k), v, validation[k]] for k, v in entry.scores.items()],
         "facts": {"seeds": cell["seeds"], "device": cell["device"], "seconds": round(cell["seconds"], 1),
                   "versions": _value(cell["versions"]),
-                  "test labels opened": cell["test_opened"].get("at", "")},
+                  "test labels opened": _moment(str(cell["test_opened"].get("at", "")))},
         "config": {name: _value(value) for name, value in cell["config"].items()},
     }  # fmt: skip
 
@@ -383,6 +384,16 @@ def _missing(words: str, command: str) -> str:
 def _command(study: str) -> str:
     datasets = [name for name in STUDIES[study].datasets if name != "synthetic"]
     return " ".join(["heterophily study", study, *datasets])
+
+
+def _text(text: str) -> str:
+    """Return a text for a page; a number stays on a line with its % and its spread."""
+    return escape(re.sub(" (?=[%±])|(?<=±) ", "\u00a0", text))
+
+
+def _moment(text: str) -> str:
+    """Return a time of day as one reads it."""
+    return text.replace("T", " ").replace("+00:00", " UTC")
 
 
 def _options(texts: Iterable[str]) -> str:
