@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.inspection import permutation_importance
 
 from heterophily.bench.protocol import versions
-from heterophily.bench.storage import open_storage, open_study
+from heterophily.bench.storage import open_study, opened
 from heterophily.bench.tuning import Tuning, blind
 from heterophily.config import Choice, Config, ConfigError, Range, Uniform
 from heterophily.graph import Graph
@@ -140,15 +140,16 @@ def findings(
     study remembers their score.
     """
     before = Findings(f"{study}-initial", tuning.initial, graph.metric) if tuning.initial else None
-    memory = open_study(open_storage(storage), study)
-    known = memory.user_attrs.get("defaults")
-    if known is None and compare:
-        task = tuning.task
-        settings = type(task.config).parse(config)
-        runs = [Run(task.model, settings, i, task.seed) for i in task.splits]
-        outcomes = train_runs(blind(graph, task.splits), runs, device)
-        known = float(np.mean([outcome.trained.validation for outcome in outcomes]))
-        memory.set_user_attr("defaults", known)
+    with opened(storage) as held:
+        memory = open_study(held, study)
+        known = memory.user_attrs.get("defaults")
+        if known is None and compare:
+            task = tuning.task
+            settings = type(task.config).parse(config)
+            runs = [Run(task.model, settings, i, task.seed) for i in task.splits]
+            outcomes = train_runs(blind(graph, task.splits), runs, device)
+            known = float(np.mean([outcome.trained.validation for outcome in outcomes]))
+            memory.set_user_attr("defaults", known)
     return Findings(study, tuning, graph.metric, known, before)
 
 

@@ -130,16 +130,19 @@ def shut(storage: BaseStorage) -> None:
 
 
 @contextmanager
-def reached(storage: BaseStorage) -> Iterator[None]:
-    """Say in a sentence that a storage has gone away while it was needed."""
+def opened(where: str | os.PathLike[str]) -> Iterator[BaseStorage]:
+    """Open a storage for a block; that it goes away while it is needed is said in a sentence."""
+    storage = open_storage(where)
     try:
-        yield
+        yield storage
     except StorageInternalError as error:
-        url = str(getattr(getattr(storage, "_backend", storage), "url", "the journal"))
+        url = str(getattr(storage, "url", "the journal"))
         raise ConfigError(
             f"the storage {_hidden(url, url)} does not answer any more: {_first(error, url)}; "
             "the same call goes on where this one stopped"
         ) from error
+    finally:
+        shut(storage)
 
 
 def open_study(storage: BaseStorage, name: str) -> optuna.Study:
@@ -331,8 +334,8 @@ def finished(storage: str | os.PathLike[str], study: str) -> int | None:
     file = os.fspath(storage).removeprefix("sqlite:///")
     if "://" not in file and not Path(file).expanduser().exists():
         return None
-    opened = open_storage(storage)
-    if study not in optuna.get_all_study_names(opened):
-        return None
-    found = optuna.load_study(study_name=study, storage=opened)
-    return len(found.get_trials(deepcopy=False, states=FINISHED))
+    with opened(storage) as held:
+        if study not in optuna.get_all_study_names(held):
+            return None
+        found = optuna.load_study(study_name=study, storage=held)
+        return len(found.get_trials(deepcopy=False, states=FINISHED))

@@ -32,11 +32,9 @@ from heterophily.bench.storage import (
     counts,
     enter,
     finished,
-    open_storage,
     open_study,
+    opened,
     places,
-    reached,
-    shut,
 )
 from heterophily.config import Choice, Config, ConfigError, Integer, Range, Uniform, space, types
 from heterophily.graph import Graph, GraphError, Split
@@ -174,13 +172,10 @@ def tune(
     task = task_of(
         graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, device, free
     )
-    opened = open_storage(storage)
-    try:
-        work = Study(task, graph, opened, title, device, watch)
+    with opened(storage) as held:
+        work = Study(task, graph, held, title, device, watch)
         work.run(trials, seconds, tell, stop)
         return work.found(initial)
-    finally:
-        shut(opened)
 
 
 def task_of(
@@ -271,11 +266,9 @@ class Study:
         self.graph = blind(graph, task.splits).to(self.device)
         self.parts = {i: parts(self.graph.splits[i], task.halves) for i in task.splits}
         self.known: dict[Any, Trained] = {}
-        self.storage = storage
-        with reached(storage):
-            self.study = open_study(storage, name)
-            self.agree()
-            self.worker = Worker(self.study)
+        self.study = open_study(storage, name)
+        self.agree()
+        self.worker = Worker(self.study)
 
     def agree(self) -> None:
         """Enter the task in a study that has none; refuse a study with another."""
@@ -303,7 +296,7 @@ class Study:
         start = time.monotonic()
         if self.points:
             trials = self.points.up_to(trials)
-        with reached(self.storage), self.worker.alive():
+        with self.worker.alive():
             late = False
             while not stop() and not late:
                 mine = self.take(trials)

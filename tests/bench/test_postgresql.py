@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from heterophily.bench import storage as storages
 from heterophily.bench import tuning
 from heterophily.bench.storage import open_storage, open_study, shut
 from heterophily.bench.tuning import tune
@@ -92,24 +93,43 @@ def test_a_database_that_is_not_there_is_a_sentence(server: Server) -> None:
     assert "secret" not in str(said.value)
 
 
+def admit(database: str, state: bool) -> None:
+    """Let everybody into a database, or throw all out and let nobody in."""
+    start, _, name = database.rpartition("/")
+    with psycopg.connect(f"{start}/postgres", autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {state}")
+        if not state:
+            connection.execute(
+                f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+            )
+
+
+def test_a_server_that_goes_away_before_a_study_is_counted_is_a_sentence(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command asks how many trials there are before it trains any."""
+    tune(tiny_graph(), "mlp", 4, storage=database, config=SMALL)
+    assert storages.finished(database, "synthetic-mlp") == 4
+
+    def open_and_lose(where: Any) -> Any:
+        found = open_storage(where)
+        admit(database, False)
+        return found
+
+    monkeypatch.setattr(storages, "open_storage", open_and_lose)
+    with pytest.raises(ConfigError, match="does not answer any more: .*the same call goes on"):
+        storages.finished(database, "synthetic-mlp")
+
+
 def test_a_server_that_goes_away_at_work_is_a_sentence_and_the_same_call_goes_on(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start, _, name = database.rpartition("/")
     train, away = tuning.train_runs, []
-
-    def admit(state: bool) -> None:
-        with psycopg.connect(f"{start}/postgres", autocommit=True) as connection:
-            connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {state}")
-            if not state:
-                connection.execute(
-                    f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
-                )
 
     def cut_off(*args: Any, **more: Any) -> Any:
         if not away:
             away.append(True)
-            admit(False)
+            admit(database, False)
         return train(*args, **more)
 
     monkeypatch.setattr(tuning, "train_runs", cut_off)
@@ -118,7 +138,7 @@ def test_a_server_that_goes_away_at_work_is_a_sentence_and_the_same_call_goes_on
     ) as said:
         tune(tiny_graph(), "mlp", 4, storage=database, config=SMALL)
     assert "secret" not in str(said.value) and "\n" not in str(said.value)
-    admit(True)
+    admit(database, True)
     assert len(tune(tiny_graph(), "mlp", 4, storage=database, config=SMALL).trials) == 4
     assert list(finished(database)) == list(range(4))
 

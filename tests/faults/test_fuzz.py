@@ -22,7 +22,8 @@ from heterophily.bench.cells import read_bundle, read_cell
 from heterophily.bench.opening import opening
 from heterophily.bench.results import save
 from heterophily.bench.scores import read_scores
-from heterophily.bench.storage import open_storage, open_study, reached
+from heterophily.bench.storage import open_storage, open_study
+from heterophily.bench.storage import opened as opened_storage
 from heterophily.files import sealed, to_text
 from heterophily.reading import Encoding, read
 from heterophily.recipes import recipe
@@ -82,7 +83,7 @@ def opened(file: Path) -> Any:
 
 def journal(file: Path) -> Any:
     """Look at the studies of a journal."""
-    with reached(storage := open_storage(file)):
+    with opened_storage(file) as storage:
         return open_study(storage, "one").trials
 
 
