@@ -1,0 +1,20 @@
+"""Cells from two devices, compared in test nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.two_devices import compared
+
+
+def cell(device: str, *tests: float) -> dict[str, Any]:
+    """A cell of two splits with 50 and 40 test nodes."""
+    rows = [{"test": test, "nodes": {"test": nodes}} for test, nodes in zip(tests, (50, 40))]
+    return {"model": "hdp", "dataset": "texas", "device": device, "mean": sum(tests) / 2, "seconds": 1.0,
+            "splits": rows}  # fmt: skip
+
+
+def test_differences_are_counted_in_nodes_of_each_split_and_do_not_cancel_out() -> None:
+    found = compared(cell("cpu", 0.80, 0.80), cell("cuda", 0.76, 0.85))
+    assert found["nodes"] == [2, -2]
+    assert found["nodes_apart"] == 2 and found["nodes_on_average"] == 0
