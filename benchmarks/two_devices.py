@@ -56,8 +56,8 @@ def main() -> None:
         raise SystemExit("the two folders have no cell of the same settings and seeds")
     for row in rows:
         means, seconds = ([f"{value:.4g}" for value in row[name]] for name in ("means", "seconds"))
-        print(f"{row['dataset']:12s} {row['model']:8s} {' / '.join(means)}, {' / '.join(seconds)} s, "
-              f"{row['nodes_apart']:.1f} test nodes apart, {row['nodes_on_average']:+.1f} on average")  # fmt: skip
+        apart = f"{row['nodes_apart']:.1f} test nodes apart, {row['nodes_on_average']:+.1f} on average"
+        print(f"{row['dataset']:12s} {row['model']:8s} {' / '.join(means)}, {' / '.join(seconds)} s, {apart}")
     write_file(args.out, json.dumps(rows, indent=1) + "\n")
 
 
