@@ -28,11 +28,11 @@ import torch
 from heterophily import load, tune
 from heterophily.bench.protocol import versions
 from heterophily.bench.tuning import Tuning, parse_range
-from heterophily.config import ConfigError, Range
+from heterophily.config import Range
 from heterophily.files import write_file
 from heterophily.graph import Graph
 from heterophily.models import find_model
-from heterophily.recipes import recipe
+from heterophily.recipes import HERE, recipes
 
 
 def short(found: Tuning) -> dict[str, Any]:
@@ -59,11 +59,11 @@ def cell(
     with ExitStack() as stack:
         folder = args.keep or stack.enter_context(tempfile.TemporaryDirectory())
         journal = f"{folder}/{graph.name}-{model}.journal"
-        start = first_proposal(model, graph.name, Path(f"{journal}.start"))
+        start, kindred = first_proposals(model, graph.name, Path(f"{journal}.start"), args.kindred)
         search = partial(
             tune, graph, model, args.trials, storage=journal, start=start, config=fixed,
             splits=splits, batch=args.batch, seconds=args.seconds, seed=args.seed, device=args.device,
-            halves=args.halves, ranges=ranges,
+            halves=args.halves, ranges=ranges, kindred=kindred,
         )  # fmt: skip
         try:
             found = search()
@@ -79,17 +79,20 @@ def cell(
     return row if found.initial is None else row | {"initial": short(found.initial)}
 
 
-def first_proposal(model: str, dataset: str, kept: Path) -> dict[str, Any]:
-    """Return the recipe that a study began with, or begins with now: recipes may change while it is kept."""
-    if kept.exists():
-        found: dict[str, Any] = json.loads(kept.read_text())
-        return found
-    try:
-        start = recipe(model, dataset)
-    except ConfigError:
-        start = {}
-    write_file(kept, json.dumps(start) + "\n")
-    return start
+def first_proposals(
+    model: str, dataset: str, kept: Path, kindred: bool
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the recipe that a study begins with, and those of other datasets if they are to be tried.
+
+    They are those of the study's beginning: recipes may change while it is kept.
+    """
+    if not kept.exists():
+        name = find_model(model).name
+        known = recipes(name) if (HERE / f"{name}.toml").exists() else {}
+        others = [settings for other, settings in known.items() if other != dataset] if kindred else []
+        write_file(kept, json.dumps([known.get(dataset, {}), others]) + "\n")
+    found = json.loads(kept.read_text())
+    return (found, []) if isinstance(found, dict) else (found[0], found[1])
 
 
 def main() -> None:
@@ -108,6 +111,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--halves", action="store_true", help="judge by validation nodes that chose no epoch")
     parser.add_argument("--tf32", action="store_true", help="round the factors of dense products on a GPU")
+    parser.add_argument("--kindred", action="store_true", help="try the recipes of other datasets next")
     parser.add_argument("--keep", help="folder of the studies' journals; one that is there goes on")
     parser.add_argument("--data")
     parser.add_argument("--out", required=True)

@@ -65,6 +65,7 @@ def forecast(
     seed: int = 0,
     prune: bool = True,
     halves: bool = False,
+    kindred: Sequence[Mapping[str, Any]] = (),
     device: str | torch.device = "cpu",
 ) -> Forecast:
     """Say what a study of so many trials will take; of two, where the model has another tuned before it.
@@ -74,7 +75,9 @@ def forecast(
     found, device = find_model(model), torch.device(device)
     *before, trials = left
     given = config or {}
-    task = task_of(graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, device)
+    task = task_of(
+        graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, kindred, device
+    )
     if sampler == "grid":
         trials = min(trials, grid_size(task.space))
     mine = _measured(task, found, graph, trials, device)
@@ -83,7 +86,7 @@ def forecast(
     first = {name: r for name, r in (ranges or {}).items() if name in find_model(found.first).fields}
     return mine + forecast(
         graph, found.first, before, sampler=sampler, ranges=first, config=config, start=start, splits=splits,
-        batch=batch, seed=seed, prune=prune, halves=halves, device=device,
+        batch=batch, seed=seed, prune=prune, halves=halves, kindred=kindred, device=device,
     )  # fmt: skip
 
 

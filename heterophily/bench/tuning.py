@@ -71,6 +71,8 @@ class Task:
     prune: bool = True
     halves: bool = False
     """Whether half of the validation nodes keep an epoch and the others judge it, both ways round."""
+    kindred: tuple[Mapping[str, Any], ...] = ()
+    """Settings that did well elsewhere; they are proposed after the first."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it fit for JSON; equal texts are equal tasks."""
@@ -78,7 +80,8 @@ class Task:
         rest = {name: getattr(self, name) for name in ("model", "dataset", "sampler", "batch", "seed")}
         settings = self.config.to_dict().items()
         fixed = {n: v for n, v in settings if n not in self.space and (v or n not in LATER)}
-        rest |= {"halves": True} if self.halves else {}  # studies from before the choice go on
+        rest |= {"halves": True} if self.halves else {}  # studies from before the choices go on
+        rest |= {"kindred": [dict(settings) for settings in self.kindred]} if self.kindred else {}
         return rest | {"space": ranges, "fixed": fixed, "splits": list(self.splits), "prune": self.prune}
 
     @property
@@ -139,6 +142,7 @@ def tune(
     seed: int = 0,
     prune: bool = True,
     halves: bool = False,
+    kindred: Sequence[Mapping[str, Any]] = (),
     device: str | torch.device = "cpu",
     watch: Watch | None = None,
     tell: Callable[[str, Count], None] | None = None,
@@ -150,9 +154,11 @@ def tune(
     before, with as many trials, and takes over the settings that one reads (the initial assignment of HDP on
     X alone reads none of the structural encoding's); once its own study has begun, they are settled.
     ``ranges`` replaces or adds search ranges, ``config`` sets what is not searched. ``start`` is proposed
-    first, instead of the defaults, and holds for what is neither searched nor set. ``seconds`` ends each
-    study after the batch in which they run out. ``halves`` judges by validation nodes that had no say in
-    which epoch is kept, at the price of two runs a split: one half keeps, the other judges, and vice versa.
+    first, instead of the defaults, and holds for what is neither searched nor set; then come ``kindred``,
+    settings that did well elsewhere, as far as they are searched. Ranges are made to hold both. ``seconds``
+    ends each study after the batch in which they run out. ``halves`` judges by validation nodes that had no
+    say in which epoch is kept, at the price of two runs a split: one half keeps, the other judges, and vice
+    versa.
     """
     found, title = find_model(model), study or f"{graph.name}-{find_model(model).name}"
     initial, given = None, dict(config or {})
@@ -164,13 +170,13 @@ def tune(
             graph, before.name, trials, storage=storage, study=study and f"{study}-initial", sampler=sampler,
             ranges={n: r for n, r in (ranges or {}).items() if n in before.fields}, config=given, start=start,
             splits=splits, batch=batch, seconds=seconds, seed=seed, prune=prune, halves=halves,
-            device=device, watch=watch, tell=tell, stop=(lambda: True) if begun else stop,
+            kindred=kindred, device=device, watch=watch, tell=tell, stop=(lambda: True) if begun else stop,
         )  # fmt: skip
         settled = initial.config.to_dict()
         free = before.unread(initial.config)
         given |= {name: settled[name] for name in before.fields if name not in free}
     task = task_of(
-        graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, device, free
+        graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, kindred, device, free
     )
     with opened(storage) as held:
         work = Study(task, graph, held, title, device, watch)
@@ -190,6 +196,7 @@ def task_of(
     seed: int,
     prune: bool,
     halves: bool,
+    kindred: Sequence[Mapping[str, Any]],
     device: str | torch.device,
     free: Collection[str] = (),
 ) -> Task:
@@ -206,14 +213,23 @@ def task_of(
     own = {name: r for name, r in (ranges or {}).items() if name not in first}
     searched = {n: r for n, r in (searched_fields(model, free) | own).items() if n not in given}
     config = model.config.parse(dict(start or {}) | dict(given))
-    searched = {name: widened(r, getattr(config, name)) if start else r for name, r in searched.items()}
+    kin = [model.config.parse(dict(settings)) for settings in kindred]
+    if kin and sampler == "grid":
+        raise ConfigError("a grid proposes every point of its ranges; leave out what did well elsewhere")
+    for held in [config, *kin] if start else kin:
+        searched = {name: widened(r, getattr(held, name)) for name, r in searched.items()}
+    next_ones: list[dict[str, Any]] = []
+    for proposal in ({name: getattr(held, name) for name in searched} for held in kin):
+        if proposal not in next_ones:
+            next_ones.append(proposal)
     positions = tuple(range(len(graph.splits)) if splits is None else splits)
     if not positions:
         raise GraphError(f"{graph.name} has no splits to tune on; make some with graph.with_splits(...)")
     for position in positions:
         graph.split(position)  # says which there are
     batch = batch or (64 if torch.device(device).type == "cuda" else 16 if len(positions) > 1 else 32)
-    return Task(model.name, graph.name, searched, config, sampler, batch, positions, seed, prune, halves)
+    rest = sampler, batch, positions, seed, prune, halves, tuple(next_ones)
+    return Task(model.name, graph.name, searched, config, *rest)
 
 
 def own_fields(model: Model, free: Collection[str] = ()) -> list[str]:
@@ -390,6 +406,8 @@ class Study:
         given = {name: getattr(task.config, name) for name in task.space}
         if place == 0 and all(within(task.space[name], value) for name, value in given.items()):
             return given  # what one would take without a study, so that it finds nothing worse
+        if 0 < place <= len(task.kindred) and task.accepts(task.kindred[place - 1]):
+            return dict(task.kindred[place - 1])
         leader = held.get(place - place % task.batch % task.alike)
         fixed: dict[str, Any] = {}
         if leader is not None:

@@ -81,6 +81,13 @@ def tune(
             help="Propose a recipe's settings first, instead of the defaults; ranges are made to hold them.",
         ),
     ] = None,
+    kindred: Annotated[
+        bool,
+        typer.Option(
+            "--kindred",
+            help="Propose the packaged recipes of the other datasets next; ranges are made to hold them.",
+        ),
+    ] = False,
     split: Splits = "all",
     batch: Annotated[
         int | None,
@@ -152,6 +159,7 @@ def tune(
     if both := sorted(given.keys() & ranges.keys()):
         raise Mistake(f"--set and --space both name {both[0]}; it is either set or searched")
     first = None if start is None else recipes.recipe(found.name, name, start)
+    kin = [each for other, each in recipes.recipes(found.name).items() if other != name] if kindred else []
     seconds = None if time is None else seconds_of(time)
     where = choose_device(device, deterministic)
     positions = split_positions(split)
@@ -172,7 +180,7 @@ def tune(
     left = [0 if settled and key != title else max(trials - (count or 0), 0) for key, count in done.items()]
     shared: dict[str, Any] = {
         "sampler": sampler, "ranges": ranges, "config": given, "start": first, "splits": positions,
-        "batch": batch, "seed": seed, "prune": not no_prune, "halves": halves,
+        "batch": batch, "seed": seed, "prune": not no_prune, "halves": halves, "kindred": kin,
         "device": where,
     }  # fmt: skip
     if any(left):

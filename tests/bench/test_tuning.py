@@ -223,6 +223,31 @@ def test_a_study_may_start_from_a_recipe_even_outside_the_ranges(tmp_path: Path)
     assert settings["hidden_dim"] == 8, "what is set is not"
 
 
+def test_what_did_well_elsewhere_is_proposed_after_the_first_as_far_as_it_is_searched(tmp_path: Path) -> None:
+    kin = [{"dropout": 0.33, "select": "loss"}, {"dropout": 0.33}, {"learning_rate": 0.5, "hidden_dim": 12}]
+    again = {"config": SMALL, "batch": 4, "kindred": kin}
+    found = tune(tiny_graph(), "mlp", 4, storage=tmp_path / "a.db", **again)
+    defaults = find_model("mlp").config().to_dict()
+    expected = [{}, {"dropout": 0.33}, {"learning_rate": 0.5}]  # two are alike in what is searched
+    for (_, row), changes in zip(found.trials.head(3).iterrows(), expected):
+        assert {name: row[name] for name in found.task.space} == {
+            name: (defaults | changes)[name] for name in found.task.space
+        }
+    assert found.config.to_dict()["select"] == defaults["select"]
+    assert len(tune(tiny_graph(), "mlp", 6, storage=tmp_path / "a.db", **again).trials) == 6
+    with pytest.raises(ConfigError, match="with another kindred and space"):
+        tune(tiny_graph(), "mlp", 8, storage=tmp_path / "a.db", **(again | {"kindred": kin[:2]}))
+
+
+def test_of_hdp_both_studies_try_what_did_well_elsewhere(tmp_path: Path) -> None:
+    kin = [{"dropout_init": 0.7, "layers_ht": 3}]
+    found = tune(
+        tiny_graph(), "hdp", 2, storage=tmp_path / "a.db", splits=[0], batch=2, config=HDP, kindred=kin
+    )
+    assert found.initial is not None
+    assert found.initial.trials["dropout_init"].iloc[1] == 0.7 and found.trials["layers_ht"].iloc[1] == 3
+
+
 def test_a_study_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Run] = []
     monkeypatch.setattr(tuning, "train_runs", engine(lambda run: (1 - rate(run), rate(run)), asked))
@@ -403,6 +428,7 @@ def test_a_grid_ends_when_every_point_was_judged_once(tmp_path: Path) -> None:
     [
         ({"sampler": "grd"}, ConfigError, "no sampler 'grd'; there are tpe, anneal, random, grid"),
         ({"sampler": "grid"}, ConfigError, "a grid needs values, but learning_rate is any number"),
+        ({"sampler": "grid", "kindred": [{"dropout": 0.1}]}, ConfigError, "a grid proposes every point"),
         ({"ranges": {}, "config": {"learning_rate": 0.1} | SMALL | {"weight_decay": 0, "dropout": 0,
           "feature_norm": "none"}}, ConfigError, "mlp has no settings to search; name some with --space"),
         ({"ranges": {"rate": Uniform(0, 1)}}, ConfigError, "MLPConfig has no field 'rate'"),
