@@ -95,14 +95,20 @@ def main() -> None:
     )
     args = parser.parse_args()
     believed = beliefs((HOME / "results" / "beliefs.toml").read_text(encoding="utf-8"))
+    text = section(table1(read_cells(HOME / "results", "table1")), believed)
+    into_paper(BEGIN, END, text, "python benchmarks/ledger.py" if args.check else None)
+
+
+def into_paper(begin: str, end: str, text: str, command: str | None = None) -> None:
+    """Write a text between two markers of PAPER.md; given the command that does, see if it is there."""
     paper = HOME / "PAPER.md"
     before = paper.read_text(encoding="utf-8")
-    head, _, rest = before.partition(BEGIN)
-    text = section(table1(read_cells(HOME / "results", "table1")), believed)
-    after = f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}"
-    if args.check:
-        sys.exit("PAPER.md is out of date: run python benchmarks/ledger.py" if before != after else 0)
-    write_file(paper, after)
+    head, _, rest = before.partition(begin)
+    after = f"{head}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}"
+    if command is None:
+        write_file(paper, after)
+    elif before != after:
+        sys.exit(f"PAPER.md is out of date: run {command}")
 
 
 if __name__ == "__main__":

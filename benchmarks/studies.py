@@ -37,7 +37,7 @@ FIRST = ("partition",)
 
 
 def planned(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    """Yield the datasets in the order of the registry, each with its studies, those of the paper first."""
+    """Yield the datasets in the order of the registry, each with its studies, the watched ones first."""
     names = sorted(args.only or STUDIES, key=lambda name: name not in FIRST)
     for dataset in dict.fromkeys(d for study in STUDIES.values() for d in study.datasets):
         some = [name for name in names if dataset in STUDIES[name].datasets]

@@ -3,7 +3,8 @@
     heterophily reproduce table1 --models hdp --datasets texas,cornell,wisconsin --device cpu --out cpu
     python benchmarks/two_devices.py cpu results
 
-Cells that both folders have, with the same settings and seeds, go into benchmarks/two_devices.json.
+Cells that both folders have, with the same settings and seeds but from another device, go into
+benchmarks/two_devices.json.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def pairs(one: Path, other: Path) -> Iterator[tuple[Cell, Cell]]:
     there = {(cell["model"], cell["dataset"]): cell for cell in read_cells(other, "table1")}
     for cell in read_cells(one, "table1"):
         twin = there.get((cell["model"], cell["dataset"]))
-        if twin and cell["config"] and all(cell[name] == twin[name] for name in SAME):
+        if not twin or not cell["config"] or cell["device"] == twin["device"]:
+            continue
+        if all(cell[name] == twin[name] for name in SAME):
             yield cell, twin
 
 
@@ -53,11 +56,12 @@ def main() -> None:
     args = parser.parse_args()
     rows = [compared(*pair) for pair in pairs(args.one, args.other)]
     if not rows:
-        raise SystemExit("the two folders have no cell of the same settings and seeds")
+        raise SystemExit("the two folders have no cell of the same settings and seeds from two devices")
     for row in rows:
         means, seconds = ([f"{value:.4g}" for value in row[name]] for name in ("means", "seconds"))
         apart = f"{row['nodes_apart']:.1f} test nodes apart, {row['nodes_on_average']:+.1f} on average"
         print(f"{row['dataset']:12s} {row['model']:8s} {' / '.join(means)}, {' / '.join(seconds)} s, {apart}")
+    print(f"{fmean(row['nodes_apart'] for row in rows):.2f} test nodes apart over {len(rows)} cells")
     write_file(args.out, json.dumps(rows, indent=1) + "\n")
 
 

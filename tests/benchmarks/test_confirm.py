@@ -42,6 +42,14 @@ def test_the_best_are_judged_under_both_rules_from_seeds_the_search_has_not_seen
     assert found["validation"] == max(fmean(one["judged"]) for one in tried) < found["searched"]
 
 
+def test_a_search_of_the_rule_makes_no_two_candidates(confirm: Any) -> None:
+    columns = ["validation", "loss", "splits", "by_loss", "order"]
+    trace = [[0.9, 0.3, 3, True, 2.0], [0.8, 0.4, 3, False, 2.0]]
+    row = {"model": "hdp", "config": {}, "splits": 3, "columns": columns, "trace": trace}
+    first, second = confirm["candidates"](row, 5)
+    assert (first.order, second.order) == (1, 2) and not second.by_loss
+
+
 def test_the_half_that_judges_has_had_no_say(confirm: Any) -> None:
     graph = tiny_graph()
     for number, split in enumerate(confirm["halved"](graph)):

@@ -1,9 +1,9 @@
 """Write into PAPER.md what the studies of the paper's section 5 found, and draw the pictures of the docs.
 
-    python benchmarks/findings.py [--check]
+    python -m benchmarks.study_ledger [--check]
 
-Results are those under results/studies (`studies.py`). What is believed stands in results/findings.toml: a
-sentence per study, and one per row of Table 3 that the paper has below HDP by more than a standard error
+Results are those under results/studies (`studies.py`). What is believed stands in results/study_beliefs.toml:
+a sentence per study, and one per row of Table 3 that the paper has below HDP by more than a standard error
 and that is not so here. A disagreement without a sentence is an error, and so is a sentence without one.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from heterophily.files import write_file, write_files
+from benchmarks.ledger import HOME, into_paper
+from heterophily.files import write_files
 from heterophily.models import MODELS
 from heterophily.show.study_plots import study_figure
 from heterophily.show.style import to_file
@@ -36,9 +36,8 @@ from heterophily.studies.rescale import Rescale
 from heterophily.studies.result import mean
 from heterophily.studies.tsne import Tsne
 
-HOME = Path(__file__).parent.parent
 FOUND = HOME / "results" / "studies"
-BEGIN, END = "<!-- studies: benchmarks/findings.py -->", "<!-- end of studies -->"
+BEGIN, END = "<!-- studies: benchmarks/study_ledger.py -->", "<!-- end of studies -->"
 """Of the section, in PAPER.md."""
 R = TypeVar("R", bound=Result)
 Results = Mapping[tuple[str, str], Result]
@@ -72,7 +71,9 @@ def table_3(found: Results) -> list[str]:
 
 def _row(study: Ablation, row: str) -> list[str]:
     printed, behind = study.printed[study.rows.index(row)], study.printed_loss(row)
-    score = f"{100 * study.mean(row):.1f} ({100 * printed[0]:.1f})" if printed else f"{study.mean(row):.1f}"
+    score = (
+        f"{100 * study.mean(row):.1f} ({100 * printed[0]:.1f})" if printed else f"{100 * study.mean(row):.1f}"
+    )
     if row == FULL:
         return [score, ""]
     lost, error = study.loss(row)
@@ -104,9 +105,9 @@ def beliefs(found: Results, said: Mapping[str, Mapping[str, str]]) -> list[str]:
     for dataset, sentences in said.items():
         rows |= {(dataset, row): why for row, why in sentences.items()}
     if silent := [f"{row} on {dataset}" for dataset, row in differ if (dataset, row) not in rows]:
-        raise SystemExit(f"results/findings.toml says nothing of {', '.join(silent)}")
+        raise SystemExit(f"results/study_beliefs.toml says nothing of {', '.join(silent)}")
     if idle := [f"{row} on {dataset}" for dataset, row in rows if (dataset, row) not in differ]:
-        raise SystemExit(f"results/findings.toml explains {', '.join(idle)}, which agree with the paper")
+        raise SystemExit(f"results/study_beliefs.toml explains {', '.join(idle)}, which agree with the paper")
     clear = [s.loss(row) for s in of(found, Ablation) for row in s.rows if s.agrees(row) is not None]
     clearly = sum(lost > (error or 0.0) for lost, error in clear)
     head = (
@@ -221,14 +222,8 @@ PICTURES = (
 
 def section(found: Results, said: Mapping[str, Any]) -> str:
     """Return all that stands between the markers."""
-    lines = [
-        *table_3(found),
-        "",
-        *beliefs(found, said["ablation"]),
-        "",
-        "| study | found | what to make of it |",
-    ]
-    lines.append("|---|---|---|")
+    lines = [*table_3(found), "", *beliefs(found, said["ablation"]), ""]
+    lines += ["| study | found | what to make of it |", "|---|---|---|"]
     for name, (title, kind, words) in LINES.items():
         told = "; ".join(words(result) for result in of(found, kind))
         lines.append(f"| {title} | {told} | {said['figures'][name]} |")
@@ -251,14 +246,10 @@ def main() -> None:
     )
     args = parser.parse_args()
     found = results(FOUND)
-    said = tomllib.loads((HOME / "results" / "findings.toml").read_text(encoding="utf-8"))
-    paper = HOME / "PAPER.md"
-    before = paper.read_text(encoding="utf-8")
-    head, _, rest = before.partition(BEGIN)
-    after = f"{head}{BEGIN}\n\n{section(found, said)}\n\n{END}{rest.partition(END)[2]}"
+    said = tomllib.loads((HOME / "results" / "study_beliefs.toml").read_text(encoding="utf-8"))
+    into_paper(BEGIN, END, section(found, said), "python -m benchmarks.study_ledger" if args.check else None)
     if args.check:
-        sys.exit("PAPER.md is out of date: run python benchmarks/findings.py" if before != after else 0)
-    write_file(paper, after)
+        return
     drawn = {name: found[study, dataset] for name in PICTURES for study, dataset in [name.split("-")]}
     pictures = {f"{name}.png": to_file(study_figure(result), "png") for name, result in drawn.items()}
     write_files(HOME / "docs" / "studies", pictures)
