@@ -312,9 +312,8 @@ def _wide(table: str, name: str, kind: str = "rows") -> str:
 
 
 def _about(about: Mapping[str, Any]) -> str:
-    rows = "".join(
-        f"<dt>{escape(str(name))}</dt><dd>{escape(_value(value))}</dd>" for name, value in about.items()
-    )
+    words = {str(name).replace("_", " "): _value(value) for name, value in about.items()}
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in words.items())
     return f"<dl>{rows}</dl>"
 
 
