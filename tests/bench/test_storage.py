@@ -152,13 +152,14 @@ def codes(said: list[dict[str, Any]]) -> list[int]:
 def test_a_study_killed_at_random_moments_ends_as_one_never_killed(
     nursery: Nursery, tmp_path: Path, sampler: str, suffix: str, trials: int, kills: int
 ) -> None:
-    """Moments in the first quarter of the time that the whole study takes, so that most kills strike."""
+    """Moments in the first quarter of the time that the whole study takes: the first kills strike, and the
+    others too where the machine is as busy as it was then."""
     whole, often = tmp_path / f"whole.{suffix}", tmp_path / f"often.{suffix}"
     search = {"trials": trials, "sampler": sampler, "splits": None}
     (said,) = nursery.do(job(whole, {}, **search))
     within = said[0]["seconds"] / 4
     (said,) = nursery.do(job(often, *[{"kill_within": within}] * kills, {}, **search))
-    assert codes(said)[-1] == 0 and codes(said).count(KILLED) >= kills // 2
+    assert codes(said)[-1] == 0 and KILLED in codes(said)
     assert finished(often) == finished(whole)
     assert len(finished(whole)) == trials
 
