@@ -3,11 +3,11 @@
     python benchmarks/write_recipes.py [FILE ...]
 
 A cell of FILE takes its place in results/tuning/MODEL.json if its validation score is higher than that of the
-one there, which it keeps as its `before`. One that was judged by nodes that chose no epoch (`--halves`) goes
-before one that was not, and one that was confirmed (`confirm_cells.py`) before both. HDP's recipes are all
-written anew; a baseline's keep the tables of datasets that were not tuned, which say themselves whose
-settings they hold. Then the cells under results/table1 are told how their settings were chosen; all else in
-them stays.
+one there, which it keeps as its `before`; else it joins those before. One that was judged by nodes that chose
+no epoch (`--halves`) goes before one that was not, and one that was confirmed (`confirm_cells.py`) before
+both. HDP's recipes are all written anew; a baseline's keep the tables of datasets that were not tuned, which
+say themselves whose settings they hold. Then the cells under results/table1 are told how their settings were
+chosen; all else in them stays.
 """
 
 from __future__ import annotations
@@ -108,10 +108,32 @@ def standing(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
 
 
 def after(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
-    """Return a cell with the search before it, unless that is only its own beginning."""
-    if before and standing(before)[:2] == standing(row)[:2]:
+    """Return a cell with the searches before it, but for those that are only its own beginning."""
+    while before and holds(row, before):
         before = before.get("before")
     return row | ({"before": before} if before else {})
+
+
+def holds(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Say whether a search has all that another tried: the same, gone on with or confirmed."""
+    mine, its = tried(row), tried(other)
+    return bool(its) and its <= mine
+
+
+def tried(row: Mapping[str, Any]) -> set[Any]:
+    """Return what was tried for a cell, in both stages, as far as the trace is kept."""
+    return {
+        (stage, *each)
+        for stage in (0, 1)
+        for each in (row.get("initial", {}) if stage else row).get("trace", ())
+    }
+
+
+def beneath(row: dict[str, Any], less: dict[str, Any]) -> dict[str, Any]:
+    """Return a cell with a search that came to less at the end of those before it."""
+    if holds(row, less):
+        return row
+    return row | {"before": beneath(row["before"], less) if "before" in row else less}
 
 
 def proposals(row: Mapping[str, Any]) -> int:
@@ -127,8 +149,11 @@ def take_in(file: str) -> None:
         rows = json.loads(place.read_text()) if place.exists() else []
         before = next((other for other in rows if other["dataset"] == row["dataset"]), None)
         if before is None or standing(before) < standing(row):
-            rows = [other for other in rows if other is not before] + [after(before, row)]
-            write_file(place, "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+            taken = after(before, row)
+        else:
+            taken = beneath(before, row)
+        rows = [other for other in rows if other is not before] + [taken]
+        write_file(place, "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 
 def searches(row: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:

@@ -44,7 +44,7 @@ OWN = {
     "random_state": "Seed of weights, dropout and that choice, from 0 to 2^32 - 1; None is 0.",
     "device": '"auto" (a GPU if any), "cpu", "cuda" or "cuda:N".',
     "clusters": "Mini-batches of an epoch, for a graph whose training does not fit; 0 is the full batch.",
-    "precision": '"full", or "mixed": bfloat16 where float32 is not needed, for less memory.',
+    "precision": '"full"; "mixed": bfloat16 where float32 is not needed, for less memory; "double": float64.',
 }
 """Parameters beside the config's, with their meanings."""
 

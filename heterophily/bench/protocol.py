@@ -190,7 +190,7 @@ def evaluate(
     ``config`` is the model's, or a mapping of settings; what it leaves out has its default. Every split
     is trained from the same ``seeds`` seeds: ``seed``, ``seed + 1`` and so on. All these runs are handed
     to the engine together. Test labels are read when all training is over, and for the scores only.
-    ``clusters`` and ``precision`` are for large graphs, see `train_runs`.
+    ``clusters`` is for large graphs, ``precision`` for large and for small ones, see `train_runs`.
 
     A run whose loss stops being a finite number ends there, and the others go on. It is scored by its best
     epoch before; without one it has no score and is told of in ``diverged``. Where that is so of all runs

@@ -81,8 +81,11 @@ Clusters = Annotated[
     ),
 ]
 Precise = Annotated[
-    Literal["full", "mixed"],
-    typer.Option(help="mixed: bfloat16 where float32 is not needed, for less memory on a GPU."),
+    Literal["full", "mixed", "double"],
+    typer.Option(
+        help="mixed: bfloat16 where float32 is not needed, for less memory on a GPU; double: float64, for "
+        "small graphs, so that no rounding decides."
+    ),
 ]
 Recipe = Annotated[
     str | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -35,6 +35,7 @@ from heterophily.cli.options import (
 
 if TYPE_CHECKING:
     from heterophily.config import Config
+    from heterophily.training.runs import Precision
 
 
 @app.command()
@@ -138,7 +139,7 @@ def run(
     as_json: bool,
     record: Callable[[Config, Mapping[str, Any]], Mapping[str, Any]] | None = None,
     clusters: int = 0,
-    precision: Literal["full", "mixed"] = "full",
+    precision: Precision = "full",
 ) -> None:
     """Train, score, print and save; ``record`` says of an opening of the test set why it was let be."""
     from heterophily import recipes

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
 
 from heterophily.config import Config, ConfigError
 from heterophily.graph import Graph, Split
@@ -20,7 +22,7 @@ from heterophily.training.memory import runs_that_fit, train_within_memory
 from heterophily.training.seal import seal
 from heterophily.training.stacking import signature
 
-Precision = Literal["full", "mixed"]
+Precision = Literal["full", "mixed", "double"]
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,16 @@ def train_runs(
     stage that notes more for the history than the model does.
 
     ``clusters`` trains each run in so many mini-batches an epoch, for graphs whose training does not fit;
-    0 is the exact full batch. ``precision`` "mixed" computes in bfloat16 where float32 is not needed.
+    0 is the exact full batch. ``precision`` "mixed" computes in bfloat16 where float32 is not needed;
+    "double" in float64, and what is left is float32 again: of graphs so small that a last digit can grow into
+    another verdict, every device and company then makes the same.
 
     ``known`` keeps what the first stages came to, by their keys, from one call to the next.
     """
     if precision not in get_args(Precision):
         raise ConfigError(f"precision must be one of {', '.join(get_args(Precision))}, not {precision!r}")
     device = torch.device(device)
+    dtype = torch.float64 if precision == "double" else dtype
     graph = graph.to(device)
     pieces = pieces_for(graph, clusters)
     procedures = []
@@ -75,6 +80,8 @@ def train_runs(
         else:
             trained = train_stages(stages, device, dtype, watch, together, precision, known)
         known = None
+        if precision == "double":
+            trained = [rounded(result, stage) for result, stage in zip(trained, stages, strict=True)]
         for i, result in zip(list(waiting), trained, strict=True):
             try:
                 waiting[i] = procedures[i].send(result)
@@ -105,6 +112,24 @@ def fit_for_training(graph: Graph, split: int | str | Split) -> Split:
                 f"the first is node {int(blank.nonzero()[0])}; take them out with mask & (y >= 0)"
             )
     return split
+
+
+def rounded(trained: Trained, stage: Stage) -> Trained:
+    """Return what a training left behind in the kinds of number that its stage has."""
+    kinds = dict(stage.module.named_parameters()) | dict(stage.module.named_buffers())
+    before = {name: stage.state[name] for name in stage.renewed}
+    after = {name: trained.state[name] for name in stage.renewed}
+    return replace(
+        trained,
+        weights={name: weight.to(kinds[name].dtype) for name, weight in trained.weights.items()},
+        state=trained.state | pytree.tree_map(_as_before, after, before),
+        logits=trained.logits.float(),
+        last_logits=None if trained.last_logits is None else trained.last_logits.float(),
+    )
+
+
+def _as_before(new: Any, old: Any) -> Any:
+    return new.to(old.dtype) if isinstance(new, Tensor) else new
 
 
 def train_stages(

@@ -78,6 +78,16 @@ def test_every_cell_is_a_file_that_says_all_about_itself(tmp_path: Path, kitchen
     assert cell["test_opened"]["by"] == "reproduce" and "again" not in cell["test_opened"]
 
 
+def test_small_graphs_are_trained_in_float64_and_the_cell_says_so(
+    tmp_path: Path, kitchen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path, ("mlp",))
+    monkeypatch.setattr(bench, "SMALL", tiny_graph().num_nodes - 1)
+    run(tmp_path, ("gcn",))
+    said = {name: read_cell(tmp_path / "results/table1/tiny" / f"{name}.json") for name in ("mlp", "gcn")}
+    assert said["mlp"]["precision"] == "double" and "precision" not in said["gcn"]
+
+
 def test_the_rules_are_always_there_and_light_models_come_first(tmp_path: Path, kitchen: Path) -> None:
     assert list(run(tmp_path, ("gcn", "mlp"))) == ["majority", "twin-copy", "mlp", "gcn"]
     assert set(bench.LIGHT_FIRST) | set(bench.RULES) == set(MODELS)
@@ -253,7 +263,7 @@ def test_a_file_that_is_not_asked_for_costs_no_table_and_one_of_no_model_is_left
 
 
 def test_a_cell_that_fails_does_not_cost_the_others(tmp_path: Path, kitchen: Path) -> None:
-    (kitchen / "mlp.toml").write_text(f"[tiny]\n{SMALL}learning_rate = 1e30\n")
+    (kitchen / "mlp.toml").write_text(f"[tiny]\n{SMALL}learning_rate = 1e300\n")
     (kitchen / "gat.toml").write_text("[tiny]\nlearning_speed = 1\n")
     found = run(tmp_path, ("mlp", "gat", "gcn"))
     assert states(found) == {

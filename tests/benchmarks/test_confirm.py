@@ -85,14 +85,30 @@ def test_what_is_confirmed_goes_before_what_is_only_higher() -> None:
     assert standing({"validation": 0.9}) < standing({"validation": 0.91})
 
 
-def test_a_cell_keeps_the_search_before_it_and_counts_its_settings() -> None:
+def test_a_cell_keeps_the_searches_before_it_and_counts_each_setting_once() -> None:
     write = runpy.run_path(str(HERE / "write_recipes.py"))
-    first = {"validation": 0.9, "trials": 80, "initial": {"trials": 120}}
-    more = write["after"](first, {"validation": 0.91, "trials": 100, "initial": {"trials": 120}})
-    assert write["proposals"](more) == 220  # the same study, gone on
-    halves = write["after"](more, {"validation": 0.8, "trials": 30, "halves": True})
-    assert write["proposals"](halves) == 250 and halves["before"] == more
-    assert write["after"](halves, halves | {"trials": 60})["before"] == more
+    first = {
+        "validation": 0.9,
+        "trials": 2,
+        "trace": [[0.9], [0.8]],
+        "initial": {"trials": 1, "trace": [[0.7]]},
+    }
+    more = write["after"](first, first | {"trials": 3, "trace": [[0.9], [0.8], [0.91]]})
+    assert write["proposals"](more) == 4  # the same study, gone on
+    other = {"validation": 0.8, "trials": 1, "trace": [[0.85]], "halves": True}
+    halves = write["after"](more, other)
+    assert write["proposals"](halves) == 5 and halves["before"] == more
+    confirmed = write["after"](halves, other | {"confirmed": []})
+    assert write["proposals"](confirmed) == 5 and confirmed["before"] == more
+
+
+def test_a_search_that_found_less_counts_all_the_same() -> None:
+    write = runpy.run_path(str(HERE / "write_recipes.py"))
+    best = {"validation": 0.9, "trials": 1, "trace": [[0.9]]}
+    less = {"validation": 0.8, "trials": 1, "trace": [[0.8]]}
+    both = write["beneath"](best, less)
+    assert both["validation"] == 0.9 and write["proposals"](both) == 2
+    assert write["beneath"](both, less) == both  # it is there already
 
 
 def test_a_cell_of_an_earlier_recipe_is_told_of_the_search_that_led_to_it() -> None:
