@@ -1,18 +1,21 @@
 """Tune cells of Table 1 one after the other: `heterophily.tune` from each recipe, all into one file.
 
     python benchmarks/tune_cells.py hdp --datasets texas cora --trials 200 --seconds 60 --data DIR --out FILE
-    python benchmarks/tune_cells.py gat ugcn --datasets texas --seconds 20 --set wrgat.depth=2 --out FILE
+    python benchmarks/tune_cells.py gcn:64 gat:16 wrgat:16 --datasets texas --halves --seconds 8 --each 25 \
+        --space all.select=score,loss wrgat.original_edges=true,false --out FILE
+
+MODEL:N proposes N settings of the model at a time, which the engine trains together.
 
 Every study starts from the packaged recipe and keeps epochs by validation accuracy, unless --space says that
-the rule is searched, too. FILE is added to cell by
-cell, so that a run that was stopped goes on; `write_recipes.py` turns it into recipes. Test labels stay
-closed.
+the rule is searched, too. FILE is added to cell by cell, so that a run that was stopped goes on;
+`write_recipes.py` turns it into recipes. Test labels stay closed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import signal
 import tempfile
 import time
@@ -28,11 +31,11 @@ import torch
 from heterophily import load, tune
 from heterophily.bench.protocol import versions
 from heterophily.bench.tuning import Tuning, parse_range
-from heterophily.config import Range
+from heterophily.config import Range, types
 from heterophily.files import write_file
 from heterophily.graph import Graph
 from heterophily.models import find_model
-from heterophily.recipes import HERE, recipes
+from heterophily.recipes import HERE, chosen, recipes
 
 
 def short(found: Tuning) -> dict[str, Any]:
@@ -80,7 +83,7 @@ def cell(
 
 
 def first_proposals(
-    model: str, dataset: str, kept: Path, kindred: bool
+    model: str, dataset: str, kept: Path, kindred: str
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the recipe that a study begins with, and those of other datasets if they are to be tried.
 
@@ -89,7 +92,9 @@ def first_proposals(
     if not kept.exists():
         name = find_model(model).name
         known = recipes(name) if (HERE / f"{name}.toml").exists() else {}
-        others = [settings for other, settings in known.items() if other != dataset] if kindred else []
+        own = chosen(name, dataset).by if dataset in known else ""
+        wanted = kindred == "all" or (kindred == "unknown" and own not in ("published", "searched"))
+        others = [settings for other, settings in known.items() if other != dataset] if wanted else []
         write_file(kept, json.dumps([known.get(dataset, {}), others]) + "\n")
     found = json.loads(kept.read_text())
     return (found, []) if isinstance(found, dict) else (found[0], found[1])
@@ -103,15 +108,23 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--seconds", type=float, help="of each study; HDP has two")
     parser.add_argument("--limit", type=int, default=0, help="seconds for all; trials finished by then count")
-    parser.add_argument("--set", nargs="*", default=[], help="MODEL.FIELD=VALUE that is not searched")
-    parser.add_argument("--space", nargs="*", default=[], help="MODEL.FIELD=A,B or LOW:HIGH to search")
+    parser.add_argument("--each", type=int, default=0, help="seconds for a cell, as --limit for all")
+    parser.add_argument(
+        "--set", nargs="*", default=[], help="MODEL.FIELD=VALUE, or all.FIELD=VALUE, that is not searched"
+    )
+    parser.add_argument(
+        "--space", nargs="*", default=[], help="MODEL.FIELD=A,B or LOW:HIGH to search, or all.FIELD=..."
+    )
     parser.add_argument("--splits", type=int, help="judge on the first splits only")
     parser.add_argument("--batch", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--halves", action="store_true", help="judge by validation nodes that chose no epoch")
     parser.add_argument("--tf32", action="store_true", help="round the factors of dense products on a GPU")
-    parser.add_argument("--kindred", action="store_true", help="try the recipes of other datasets next")
+    parser.add_argument(
+        "--kindred", nargs="?", const="all", default="", choices=["all", "unknown"],
+        help="try the recipes of other datasets next; unknown: where its own is a guess or another one's",
+    )  # fmt: skip
     parser.add_argument("--keep", help="folder of the studies' journals; one that is there goes on")
     parser.add_argument("--data")
     parser.add_argument("--out", required=True)
@@ -119,21 +132,25 @@ def main() -> None:
     warnings.simplefilter("ignore")
     torch.set_float32_matmul_precision("high" if args.tf32 else "highest")
     signal.signal(signal.SIGALRM, late)
-    signal.alarm(args.limit)
     out, start = Path(args.out), time.perf_counter()
     done: list[dict[str, Any]] = json.loads(out.read_text()) if out.exists() else []
     for dataset in args.datasets:
         graph = load(dataset, data=args.data)
-        for model in args.models:
+        for model, _, batch in (name.partition(":") for name in args.models):
             if any((row["model"], row["dataset"]) == (model, dataset) for row in done):
                 continue
-            if args.limit and time.perf_counter() - start > args.limit:
+            left = math.ceil(args.limit - (time.perf_counter() - start)) if args.limit else args.each
+            if args.limit and left < 1:
                 break
+            signal.alarm(min(left, args.each or left))
             kind, wide = find_model(model).config, of_model(model, args.space)
             ranges = {name: parse_range(kind, name, text) for name, text in wide.items()}
             try:
-                row = cell(graph, model, of_model(model, args.set), ranges, args)
+                some = argparse.Namespace(**vars(args) | ({"batch": int(batch)} if batch else {}))
+                row = cell(graph, model, of_model(model, args.set), ranges, some)
+                signal.alarm(0)
             except Exception as error:  # one cell that fails must not cost the others
+                signal.alarm(0)
                 print(f"{dataset:10s} {model:10s} {type(error).__name__}: {error}"[:300], flush=True)
                 continue
             row |= {"versions": versions(), "device": device_name(args.device)}
@@ -146,9 +163,14 @@ def main() -> None:
 
 
 def of_model(model: str, specs: Sequence[str]) -> dict[str, str]:
-    """Return what is said of one model, by field."""
-    own = [spec.removeprefix(f"{model}.") for spec in specs if spec.startswith(f"{model}.")]
-    return dict(spec.split("=", 1) for spec in own)
+    """Return what is said of one model, by field; what is said of all holds if it has the field."""
+    fields, found = types(find_model(model).config), {}
+    for spec in specs:
+        name, _, rest = spec.partition(".")
+        field, _, value = rest.partition("=")
+        if name == model or (name == "all" and field in fields):
+            found[field] = value
+    return found
 
 
 def late(number: int, frame: object) -> None:

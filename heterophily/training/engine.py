@@ -10,11 +10,11 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.func import functional_call
@@ -340,19 +340,28 @@ def _curves(
     names: Sequence[str], history: Sequence[tuple[list[int], Tensor, Named]], stages: Sequence[Stage]
 ) -> list[dict[str, list[float]]]:
     """Turn one table per epoch into one history per run; a note stays until the run is refreshed again."""
-    curves: list[dict[str, list[float]]] = [defaultdict(list) for _ in stages]
-    standing = [dict(stage.notes) for stage in stages]
-    for ids, figures, notes in history:
-        taken = {name: note.tolist() for name, note in notes.items()}
-        for row, (i, column) in enumerate(zip(ids, figures.T.tolist(), strict=True)):
-            if i == GONE:
-                continue
-            for name, value in zip(names, column, strict=True):
-                curves[i][name].append(value)
-            if not standing[i]:
-                continue
-            new = {name: note[row] for name, note in taken.items() if not math.isnan(note[row])}
-            standing[i].update(new)
-            for name, value in (standing[i] | {"refreshed": float(bool(new))}).items():
-                curves[i][name].append(value)
-    return [dict(curve) for curve in curves]
+    run = np.concatenate([ids for ids, _, _ in history])
+    order = run.argsort(kind="stable")[int((run == GONE).sum()) :]  # run by run, epoch by epoch
+    end = np.bincount(run[order], minlength=len(stages)).cumsum()
+    figures = torch.cat([figures for _, figures, _ in history], 1).cpu().numpy()[:, order]
+    noted = {name: _noted(name, history)[order] for name in stages[0].notes}
+    curves = []
+    for stage, begin, past in zip(stages, [0, *end[:-1]], end, strict=True):
+        curve: dict[str, list[float]] = dict(zip(names, figures[:, begin:past].tolist(), strict=True))
+        new = {name: noted[name][begin:past] for name in stage.notes}
+        for name, values in new.items():
+            latest = np.maximum.accumulate(np.where(np.isnan(values), -1, np.arange(len(values))))
+            curve[name] = np.where(latest < 0, stage.notes[name], values[latest]).tolist()
+        if new:
+            curve["refreshed"] = (~np.isnan(list(new.values()))).any(0).astype(float).tolist()
+        curves.append(curve)
+    return curves
+
+
+def _noted(name: str, history: Sequence[tuple[list[int], Tensor, Named]]) -> np.ndarray[Any, np.dtype[Any]]:
+    """Return a note of all epochs one after another; not a number where no run was refreshed."""
+    each = [
+        notes[name].cpu() if name in notes else torch.full((len(ids),), torch.nan)
+        for ids, _, notes in history
+    ]
+    return torch.cat(each).double().numpy()
