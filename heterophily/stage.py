@@ -85,6 +85,10 @@ class Stage:
     metric: str = "accuracy"
     key: Hashable = field(default_factory=object)
     """Stages with equal keys are one training."""
+    blind: bool = False
+    """Whether its loss reads nothing of the validation nodes: they say which epoch is kept, and no more."""
+    course: Hashable = None
+    """Blind stages with equal courses take the same steps and differ in what is kept; None is its own."""
     name: str = "training"
     """What a watcher is told that it is watching."""
 

@@ -52,7 +52,7 @@ def supervised(
         spared,
     )
     state = visible(graph, split) | {"inputs": inputs}
-    trained = yield Stage(module, state, loss, logits, schedule, metric=graph.metric, name=name)
+    trained = yield Stage(module, state, loss, logits, schedule, metric=graph.metric, name=name, blind=True)
     return Outcome(module, trained)
 
 

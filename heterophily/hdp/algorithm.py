@@ -196,6 +196,7 @@ def initial_stage(graph: Graph, split: Split, config: HDPConfig, seed: int) -> S
         schedule=initial_schedule(config),
         metric=graph.metric,
         key=initial_key(graph, split, config, seed),
+        blind=True,
         name="initial assignment",
     )
 

@@ -29,6 +29,8 @@ from heterophily.training.stacking import Stacked
 
 Named = dict[str, Tensor]
 
+JUDGES = ("labels", "train", "validation")
+"""Entries of a state that say how good an epoch is."""
 GONE = -1
 """Stands in the history for a run that was done before the epoch."""
 
@@ -111,7 +113,9 @@ class Record:
 class Batch:
     """Stages of one signature in training; the first axis of a stacked tensor is the runs still alive.
 
-    A batch of one is the plain loop: the module is called as it is, without ``vmap``.
+    Runs with one course are one training, which each of them judges: ``of`` then says which, and weights and
+    states have a row per training. A batch of one training is the plain loop: the module is called as it is,
+    without ``vmap``.
     """
 
     def __init__(
@@ -129,19 +133,24 @@ class Batch:
         self.stages, self.stage, self.device, self.dtype = stages, stages[0], device, dtype
         self.mixed = precision == "mixed"
         self.skeleton = copy.deepcopy(self.stage.module).to(device=device, dtype=dtype)
-        for part, *parts in zip(self.skeleton.modules(), *(s.module.modules() for s in stages)):
+        trained, of = _courses(stages)
+        self.of = None if len(trained) == len(stages) else torch.tensor(of, device=device)
+        for part, *parts in zip(self.skeleton.modules(), *(s.module.modules() for s in trained)):
             if isinstance(part, Dropout):  # where one run drops, the others drop with probability 0
                 part.active = any(other.active for other in parts)
-        self.params = _stack_named([dict(s.module.named_parameters()) for s in stages], device, dtype)
-        self.buffers = _stack_named([dict(s.module.named_buffers()) for s in stages], device, dtype)
-        self.state = Stacked.from_states([s.state for s in stages], self.stage.renewed, device, dtype)
-        rates = [[s.schedule.learning_rate, s.schedule.weight_decay] for s in stages]
+        self.params = _stack_named([dict(s.module.named_parameters()) for s in trained], device, dtype)
+        self.buffers = _stack_named([dict(s.module.named_buffers()) for s in trained], device, dtype)
+        self.state = Stacked.from_states([s.state for s in trained], self.stage.renewed, device, dtype)
+        self.judges: Named = {}
+        if self.of is not None:
+            self.judges = {n: torch.stack([s.state[n] for s in stages]).to(device) for n in JUDGES}
+        rates = [[s.schedule.learning_rate, s.schedule.weight_decay] for s in trained]
         rate, decay = torch.tensor(rates, dtype=torch.float64, device=device).unbind(1)
         schedule = self.stage.schedule
         self.adam = Adam(self.params, rate, decay, schedule.decoupled, schedule.spared)
         self.record = Record(stages, device)
         self.ids = list(range(len(stages)))  # which run each row is
-        self.kept = {name: t.clone() for name, t in (self.params | self.buffers).items()}
+        self.kept = {name: self._of_runs(t).clone() for name, t in (self.params | self.buffers).items()}
         self.kept_state = self.state.select(self.stage.renewed)
         self.kept_logits: Tensor | None = None
         self.last_logits: Tensor | None = None
@@ -224,9 +233,10 @@ class Batch:
     @torch.no_grad()
     def _judge(self, parts: Named) -> Verdict:
         self.skeleton.eval()
-        logits = self._each(self.stage.logits, self.params).to(self.dtype)
-        state = self.state.tree()
-        labels, train, validation = state["labels"], state["train"], state["validation"]
+        logits = self._of_runs(self._each(self.stage.logits, self.params).to(self.dtype))
+        parts = {name: self._of_runs(part) for name, part in parts.items()}
+        state = self.state.tree() | self.judges
+        labels, train, validation = (state[name] for name in JUDGES)
         score = metrics.score(self.stage.metric, logits, labels, validation)
         loss = metrics.loss(logits, labels, validation).double()
         fitted = metrics.accuracy(logits, labels, train)
@@ -235,6 +245,10 @@ class Batch:
         flags = self.record.update(score, loss, parts.get("loss"))
         news = torch.cat([flags.double(), score.double().unsqueeze(0)])
         return Verdict(logits, news, torch.stack([figure.double() for figure in figures.values()]))
+
+    def _of_runs(self, trained: Tensor) -> Tensor:
+        """Return the row of its training for each run."""
+        return trained if self.of is None else trained[self.of]
 
     def _each(self, function: Callable[[Network, State], Any], params: Named) -> Any:
         """Call ``function(network, state)`` for every run; results get a leading axis of runs."""
@@ -271,8 +285,10 @@ class Batch:
         rows = rows.to(self.device)
         assert self.kept_logits is not None
         self.kept_logits[ids] = logits[rows]
+        every = self.of is None and len(rows) == len(self.ids)
+        trained = rows if self.of is None else self.of[rows]
         for name, tensor in (self.params | self.buffers).items():
-            self.kept[name].index_copy_(0, ids, tensor if len(rows) == len(tensor) else tensor[rows])
+            self.kept[name].index_copy_(0, ids, tensor if every else tensor[trained])
         self.kept_state.put(self.state, ids, rows)
 
     def _refresh(self, rows: Tensor, logits: Tensor) -> Named:
@@ -296,11 +312,14 @@ class Batch:
         self.ids = [self.ids[row] for row in stay]
         self.captured, self.warm = None, False
         rows = torch.tensor(stay, dtype=torch.int64, device=self.device)
+        record.keep(rows)
+        if self.of is not None:
+            self.judges = {name: judge[rows] for name, judge in self.judges.items()}
+            rows, self.of = self.of[rows].unique(return_inverse=True)
         self.params = {name: p[rows] for name, p in self.params.items()}
         self.buffers = {name: b[rows] for name, b in self.buffers.items()}
         self.state = self.state.take(rows)
         self.adam.keep(rows)
-        record.keep(rows)
 
     def _results(self, seconds: float) -> list[Trained]:
         assert self.kept_logits is not None and self.last_logits is not None
@@ -329,6 +348,14 @@ def _diverged(curve: dict[str, list[float]], epoch: int, terms: Sequence[str]) -
     broken = [name for name in terms if not math.isfinite(curve[name][-1])]
     broken.sort(key=lambda name: (name == "validation_loss", name == "loss"))
     return Diverged(epoch, broken[0]) if broken else None
+
+
+def _courses(stages: Sequence[Stage]) -> tuple[list[Stage], list[int]]:
+    """Return a stage for each training, and which training each stage is a judge of."""
+    place: dict[Any, int] = {}
+    own = [("own", i) if stage.course is None else stage.course for i, stage in enumerate(stages)]
+    of = [place.setdefault(course, len(place)) for course in own]
+    return [stages[own.index(course)] for course in place], of
 
 
 def _stack_named(each: Sequence[Named], device: torch.device, dtype: torch.dtype) -> Named:

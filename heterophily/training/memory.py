@@ -42,19 +42,22 @@ def runs_that_fit(stage: Stage, device: torch.device, dtype: torch.dtype, precis
 
 
 def train_within_memory(
-    stages: Sequence[Stage],
+    courses: Sequence[Sequence[Stage]],
     size: int,
     device: torch.device,
     dtype: torch.dtype,
     watch: Watch | None,
     precision: str = "full",
 ) -> list[Trained]:
-    """Train in batches of ``size``; a batch that runs out of memory is halved, finished ones are kept."""
+    """Train so many courses at a time; a batch that runs out of memory is halved, finished ones are kept."""
     done: list[Trained] = []
-    while len(done) < len(stages):
-        some = stages[len(done) : len(done) + size]
+    begin = 0
+    while begin < len(courses):
+        some = courses[begin : begin + size]
         try:
-            done += Batch(some, device, dtype, precision=precision).run(watch)
+            stages = [stage for course in some for stage in course]
+            done += Batch(stages, device, dtype, precision=precision).run(watch)
+            begin += len(some)
             continue
         except torch.OutOfMemoryError:
             if len(some) == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -15,7 +15,7 @@ from heterophily.config import Config, ConfigError
 from heterophily.graph import Graph, Split
 from heterophily.graph.graph import GraphError
 from heterophily.models import MODELS
-from heterophily.stage import Outcome, Stage, Trained
+from heterophily.stage import Outcome, Stage, Trained, digest
 from heterophily.training.clusters import Clustered, pieces_for
 from heterophily.training.engine import Watch
 from heterophily.training.memory import runs_that_fit, train_within_memory
@@ -23,6 +23,8 @@ from heterophily.training.seal import seal
 from heterophily.training.stacking import signature
 
 Precision = Literal["full", "mixed", "double"]
+STOPPING = {"epoch", "patience", "select", "epoch_init", "patience_init", "by_loss"}
+"""Settings that say when a training ends and which epoch is kept, and move no weight."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,15 @@ def train_runs(
     dtype = torch.float64 if precision == "double" else dtype
     graph = graph.to(device)
     pieces = pieces_for(graph, clusters)
-    procedures = []
+    procedures, course = [], []
     for run in runs:
         split = fit_for_training(graph, run.split)
         procedures.append(MODELS[run.model].procedure(seal(graph, split), split, run.config, run.seed))
+        course.append(course_of(run, split))
     outcomes: list[Any] = [None] * len(runs)
     waiting = {i: next(procedure) for i, procedure in enumerate(procedures)}
     while waiting:
-        stages = [observe(stage) if observe else stage for stage in waiting.values()]
+        stages = [observe(s) if observe else replace(s, course=course[i]) for i, s in waiting.items()]
         if clusters:
             given = pieces, clusters, device, dtype, precision
             trained = [Clustered(stage, *given).run(watch)[0] for stage in stages]
@@ -89,6 +92,12 @@ def train_runs(
                 outcomes[i] = stop.value
                 del waiting[i]
     return outcomes
+
+
+def course_of(run: Run, split: Split) -> Hashable:
+    """Name all that the steps of a blind stage depend on; when to stop and what to keep is not among it."""
+    settings = ((name, value) for name, value in run.config.to_dict().items() if name not in STOPPING)
+    return run.model, run.seed, digest(split.train), tuple(settings)
 
 
 def fit_for_training(graph: Graph, split: int | str | Split) -> Split:
@@ -148,13 +157,39 @@ def train_stages(
         if stage.key not in results:
             groups[signature(stage)].setdefault(stage.key, stage)
     for group in groups.values():
-        members = list(group.items())
-        batched = worthwhile(members[0][1], len(members), device) if together is None else together
-        first = members[0][1]
-        size = min(len(members), runs_that_fit(first, device, dtype, precision)) if batched else 1
-        done = train_within_memory([stage for _, stage in members], size, device, dtype, watch, precision)
-        results.update(zip((key for key, _ in members), done, strict=True))
+        tracks = courses(list(group.values()))
+        first, widest = tracks[0][0], max(map(len, tracks))
+        batched = worthwhile(first, len(tracks), device) if together is None else together
+        most = max(1, runs_that_fit(first, device, dtype, precision) // widest) if batched else 1
+        done = train_within_memory(tracks, min(len(tracks), most), device, dtype, watch, precision)
+        results.update(zip((stage.key for some in tracks for stage in some), done, strict=True))
     return [results[stage.key] for stage in stages]
+
+
+def courses(stages: Sequence[Stage]) -> list[list[Stage]]:
+    """Put those together that take the same steps, and are trained once for all."""
+    found: dict[Any, list[Stage]] = {}
+    for stage in stages:
+        known = found.get(stage.course) if stage.blind and stage.course is not None else None
+        if known and same_steps(known[0], stage):
+            known.append(stage)
+        elif stage.blind and stage.course is not None and known is None:
+            found[stage.course] = [stage]
+        else:
+            found[object()] = [replace(stage, course=None)]
+    return list(found.values())
+
+
+def same_steps(one: Stage, other: Stage) -> bool:
+    """Say whether all that steps read is equal, as it should be on one course."""
+    rates = [(stage.schedule.learning_rate, stage.schedule.weight_decay) for stage in (one, other)]
+    names = [name for name in one.state if name not in ("labels", "validation")]
+    leaves = [pytree.tree_leaves([stage.state[name] for name in names]) for stage in (one, other)]
+    return rates[0] == rates[1] and all(_equal(*pair) for pair in zip(*leaves, strict=True))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return one is other or (torch.equal(one, other) if isinstance(one, Tensor) else bool(one == other))
 
 
 def worthwhile(stage: Stage, runs: int, device: torch.device) -> bool:
