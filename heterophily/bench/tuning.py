@@ -157,8 +157,8 @@ def tune(
     first, instead of the defaults, and holds for what is neither searched nor set; then come ``kindred``,
     settings that did well elsewhere, as far as they are searched. Ranges are made to hold both. ``seconds``
     ends each study after the batch in which they run out. ``halves`` judges by validation nodes that had no
-    say in which epoch is kept, at the price of two runs a split: one half keeps, the other judges, and vice
-    versa.
+    say in which epoch is kept: one half keeps, the other judges, and vice versa. Of HDP, whose training
+    depends on them, these are two runs a split.
     """
     found, title = find_model(model), study or f"{graph.name}-{find_model(model).name}"
     initial, given = None, dict(config or {})

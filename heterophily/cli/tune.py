@@ -105,7 +105,8 @@ def tune(
         bool,
         typer.Option(
             "--halves",
-            help="Judge by validation nodes that had no say in the epoch that is kept: two runs a split.",
+            help="Judge by validation nodes that had no say in the epoch that is kept; HDP then trains twice "
+            "on each split.",
         ),
     ] = False,
     dry_run: Annotated[

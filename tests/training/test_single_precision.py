@@ -31,15 +31,15 @@ def test_scores_of_runs_together_and_alone_differ_by_a_node_at_most(model: str, 
 
 
 @pytest.mark.filterwarnings("ignore::heterophily.MissingClassWarning")
-@pytest.mark.parametrize("model", ["mlp", "gpr-gnn", "hdp"])
+@pytest.mark.parametrize("model", ["mlp", "hdp"])
 def test_in_double_precision_runs_together_and_alone_come_to_the_same_in_single(
     model: str, data_folder: Path
 ) -> None:
     graph = load("texas", data=data_folder)
-    limits = {"epoch": 60, "patience": 20, "epoch_init": 60, "patience_init": 20}
+    limits = {"epoch": 20, "patience": 10, "epoch_init": 40, "patience_init": 20}
     known = MODELS[model].config().to_dict()
     config = MODELS[model].config.parse({name: value for name, value in limits.items() if name in known})
-    runs = [Run(model, config, split) for split in range(4)]
+    runs = [Run(model, config, split) for split in range(3)]
     for one, other in zip(
         train_runs(graph, runs, together=True, precision="double"),
         train_runs(graph, runs, together=False, precision="double"),
