@@ -130,10 +130,10 @@ def tried(row: Mapping[str, Any]) -> set[Any]:
 
 
 def beneath(row: dict[str, Any], less: dict[str, Any]) -> dict[str, Any]:
-    """Return a cell with a search that came to less at the end of those before it."""
-    if holds(row, less):
+    """Return a cell with a search that came to less among those before it."""
+    if any(holds(search, less) for search in searches(row)):
         return row
-    return row | {"before": beneath(row["before"], less) if "before" in row else less}
+    return row | {"before": after(row.get("before"), less)}
 
 
 def proposals(row: Mapping[str, Any]) -> int:

@@ -352,10 +352,12 @@ def _diverged(curve: dict[str, list[float]], epoch: int, terms: Sequence[str]) -
 
 def _courses(stages: Sequence[Stage]) -> tuple[list[Stage], list[int]]:
     """Return a stage for each training, and which training each stage is a judge of."""
-    place: dict[Any, int] = {}
-    own = [("own", i) if stage.course is None else stage.course for i, stage in enumerate(stages)]
-    of = [place.setdefault(course, len(place)) for course in own]
-    return [stages[own.index(course)] for course in place], of
+    first: dict[Any, tuple[int, Stage]] = {}
+    of = []
+    for stage in stages:
+        course = object() if stage.course is None else stage.course
+        of.append(first.setdefault(course, (len(first), stage))[0])
+    return [stage for _, stage in first.values()], of
 
 
 def _stack_named(each: Sequence[Named], device: torch.device, dtype: torch.dtype) -> Named:

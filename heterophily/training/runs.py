@@ -170,13 +170,11 @@ def courses(stages: Sequence[Stage]) -> list[list[Stage]]:
     """Put those together that take the same steps, and are trained once for all."""
     found: dict[Any, list[Stage]] = {}
     for stage in stages:
-        known = found.get(stage.course) if stage.blind and stage.course is not None else None
-        if known and same_steps(known[0], stage):
-            known.append(stage)
-        elif stage.blind and stage.course is not None and known is None:
-            found[stage.course] = [stage]
-        else:
+        course = stage.course if stage.blind else None
+        if course is None or not same_steps(found.get(course, [stage])[0], stage):
             found[object()] = [replace(stage, course=None)]
+        else:
+            found.setdefault(course, []).append(stage)
     return list(found.values())
 
 
