@@ -41,6 +41,12 @@ def test_every_cell_that_disagrees_is_in_the_ledger_with_what_is_believed_of_it(
     assert answer.returncode == 0, answer.stderr
 
 
+def test_what_hdp_lacks_to_print_has_its_searches_and_seeds_beside_it() -> None:
+    command = [sys.executable, "-m", "benchmarks.evidence", "--check"]
+    answer = subprocess.run(command, cwd=HOME, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+
+
 def test_seeds_do_not_make_a_difference_larger_in_standard_errors(ledger: dict[str, Any]) -> None:
     believed = ledger["beliefs"]('[gcn]\nall = "so"')
     one, four = (ledger["rows"](off("texas", 1.5, seeds), believed) for seeds in (1, 4))
