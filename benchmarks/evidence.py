@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
 from benchmarks.ledger import HOME, into_paper
+from benchmarks.write_recipes import TUNED, searches
 from heterophily.bench.cells import Cell, read_cells
 from heterophily.bench.reproduce import COLUMNS
-from heterophily.bench.table1 import table1
+from heterophily.bench.table1 import Entry, table1
 
 BEGIN, END = "<!-- evidence: benchmarks/evidence.py -->", "<!-- end of evidence -->"
 HEAD = (
@@ -29,18 +30,11 @@ HEAD = (
 )
 
 
-def below() -> list[str]:
-    """Name the datasets on which HDP is below print."""
+def below() -> list[Entry]:
+    """Return the cells in which HDP is below print."""
     table = table1(read_cells(HOME / "results", "table1"))
     found = [entry for name in COLUMNS if (entry := table.find("hdp", name)) is not None]
-    return [e.dataset for e in found if e.standard_errors is not None and e.standard_errors < -1]
-
-
-def searches(row: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
-    """Yield the searches for a cell, the first one first."""
-    if row:
-        yield from searches(row.get("before"))
-        yield row
+    return [entry for entry in found if entry.standard_errors is not None and entry.standard_errors < -1]
 
 
 def told(search: Mapping[str, Any]) -> str:
@@ -62,7 +56,7 @@ def averaged(cell: Cell) -> float:
 
 def line(one: Cell, seeds: Cell, printed: float, row: Mapping[str, Any]) -> str:
     """Return the row of a dataset."""
-    every = list(searches(row))
+    every = list(searches(row))[::-1]  # the first one first
     cells = [
         one["dataset"],
         ", ".join(told(search) for search in every),
@@ -83,21 +77,21 @@ def _with_spread(cell: Cell) -> str:
 
 def section() -> str:
     """Return all that stands between the markers."""
-    names = below()
+    entries = below()
     ones, many = (
         {cell["dataset"]: cell for cell in read_cells(HOME / folder, "table1", models=["hdp"])}
         for folder in ("results", "results/seeds")
     )
-    if lacking := [name for name in names if name not in many]:
+    if lacking := [entry.dataset for entry in entries if entry.dataset not in many]:
         raise SystemExit(f"results/seeds has no cell of HDP on {', '.join(lacking)}: run reproduce --seeds 5")
-    tuned = {
-        row["dataset"]: row for row in json.loads((HOME / "results" / "tuning" / "hdp.json").read_text())
-    }
-    table = table1([ones[name] for name in names])
-    printed = {name: entry.paper for name in names if (entry := table.find("hdp", name)) is not None}
-    count = {many[name]["seeds"] for name in names}
+    tuned = {row["dataset"]: row for row in json.loads((TUNED / "hdp.json").read_text())}
+    count = {many[entry.dataset]["seeds"] for entry in entries}
+    rows = [
+        line(ones[name], many[name], entry.paper or 0.0, tuned[name])
+        for entry in entries
+        if (name := entry.dataset)
+    ]
     head = HEAD.format(seeds=" or ".join(map(str, sorted(count))))
-    rows = [line(ones[name], many[name], printed[name] or 0.0, tuned[name]) for name in names]
     return "\n".join([head, "|---|---|--:|--:|--:|--:|--:|--:|--:|", *rows])
 
 

@@ -56,8 +56,8 @@ LIGHT_FIRST = (
 
 
 SMALL = 1000
-"""Nodes up to which a graph is trained in float64. On fewer than a hundred validation nodes a last digit that
-training amplifies becomes another epoch, and nodes of a split; so that a cell is the same on every device."""
+"""Nodes up to which a graph is trained in float64: on fewer than a hundred validation nodes a last digit that
+training amplifies becomes another epoch, and nodes of a split, which then hang on device and batch."""
 LONG = 400
 """Where the words of somebody else's error are cut."""
 

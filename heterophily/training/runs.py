@@ -57,8 +57,8 @@ def train_runs(
 
     ``clusters`` trains each run in so many mini-batches an epoch, for graphs whose training does not fit;
     0 is the exact full batch. ``precision`` "mixed" computes in bfloat16 where float32 is not needed;
-    "double" in float64, and what is left is float32 again: of graphs so small that a last digit can grow into
-    another verdict, every device and company then makes the same.
+    "double" in float64, and what is left is float32 again: for graphs so small that a last digit can grow
+    into another verdict.
 
     ``known`` keeps what the first stages came to, by their keys, from one call to the next.
     """
