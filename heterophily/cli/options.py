@@ -84,7 +84,7 @@ Precise = Annotated[
     Literal["full", "mixed", "double"],
     typer.Option(
         help="mixed: bfloat16 where float32 is not needed, for less memory on a GPU; double: float64, for "
-        "small graphs, so that no rounding decides."
+        "small graphs, where rounding can decide."
     ),
 ]
 Recipe = Annotated[
