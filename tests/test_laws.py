@@ -83,6 +83,22 @@ def test_runs_together_are_runs_alone(model: str) -> None:
         assert len({outcome.trained.epochs for outcome in alone}) > 1, "no run stopped before another"
 
 
+@every_learner
+def test_in_float64_runs_on_a_gpu_are_runs_on_a_cpu(model: str) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    runs = mixture(model, 9)
+    for one, other in zip(
+        train_runs(tiny_graph(), runs, "cuda", torch.float64), train(runs, together=False), strict=True
+    ):
+        assert (one.trained.epochs, one.trained.best_epoch) == (
+            other.trained.epochs,
+            other.trained.best_epoch,
+        )
+        loss, wanted = (torch.tensor(outcome.trained.history["loss"]) for outcome in (one, other))
+        torch.testing.assert_close(loss, wanted, rtol=1e-6, atol=1e-6)
+
+
 @every_model
 def test_runs_judged_by_roc_auc_together_are_runs_alone(model: str) -> None:
     graph = tiny_graph()

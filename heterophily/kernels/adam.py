@@ -1,6 +1,6 @@
 """A step of Adam.
 
-Written as tensor operations (``training/adam.py``) a step reads and writes each parameter, gradient and
+Written as tensor operations a step reads and writes each parameter, gradient and
 moment some twenty times over, which is most of the traffic of small models. Here it does so once.
 """
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from itertools import groupby
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
+from torch.optim.adamw import adamw
 
 from heterophily.kernels import kernels
 
@@ -13,10 +17,19 @@ FusedStep = Callable[..., None]
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
 
+class Alike(NamedTuple):
+    """Runs one after another that have the same learning rate and weight decay."""
+
+    rows: slice
+    learning_rate: float
+    weight_decay: float
+
+
 class Adam:
     """Adam (Kingma and Ba) as ``torch.optim.Adam`` computes it, over stacked parameters (R, ...).
 
-    ``decoupled`` makes it ``torch.optim.AdamW``; parameters named in ``spared`` are not decayed.
+    ``decoupled`` makes it ``torch.optim.AdamW``; parameters named in ``spared`` are not decayed. On a GPU a
+    kernel of ours moves all runs in one pass over memory; elsewhere torch's does so for runs that are alike.
     """
 
     def __init__(
@@ -27,46 +40,48 @@ class Adam:
         decoupled: bool = False,
         spared: Collection[str] = (),
     ):
-        self.learning_rate, self.weight_decay = learning_rate, weight_decay
+        # A kernel reads them run by run, as they lie in memory.
+        self.learning_rate, self.weight_decay = learning_rate.contiguous(), weight_decay.contiguous()
         self.decoupled, self.spared = decoupled, spared
         self.decays = bool((weight_decay > 0).any())
         self.mean = {name: torch.zeros_like(p) for name, p in params.items()}
         self.square = {name: torch.zeros_like(p) for name, p in params.items()}
         self.steps = learning_rate.new_zeros(())
+        self.fused = kernels(self.steps.device)
+        self.alike = [] if self.fused else [*alike(self.learning_rate, self.weight_decay)]
 
     def step(self, params: dict[str, Tensor], grads: dict[str, Tensor]) -> None:
-        """Move the parameters in place; the gradients are used up as scratch memory."""
+        """Move the parameters in place."""
+        if self.fused is not None:
+            self._in_one_pass(self.fused.adam_step, params, grads)
+            return
+        grads = {name: g.contiguous() for name, g in grads.items()}
+        bare = [name for name in params if name in self.spared]
+        for runs in self.alike:
+            self._by_torch(runs, [name for name in params if name not in bare], params, grads)
+            self._by_torch(runs._replace(weight_decay=0.0), bare, params, grads)
+        self.steps += 1
+
+    def _by_torch(
+        self, runs: Alike, names: list[str], params: dict[str, Tensor], grads: dict[str, Tensor]
+    ) -> None:
+        def some(tensors: dict[str, Tensor]) -> list[Tensor]:
+            return [tensors[name][runs.rows] for name in names]
+
+        steps = [self.steps.float() for _ in names]
+        (adamw if self.decoupled else adam)(
+            some(params), some(grads), some(self.mean), some(self.square), [], steps, fused=True,
+            lr=runs.learning_rate, weight_decay=runs.weight_decay,
+            beta1=BETA_1, beta2=BETA_2, eps=EPSILON, amsgrad=False, maximize=False,
+        )  # fmt: skip
+
+    def _in_one_pass(self, step: FusedStep, params: dict[str, Tensor], grads: dict[str, Tensor]) -> None:
         self.steps += 1
         rate = self.learning_rate / (1 - BETA_1**self.steps)
         root = (1 - BETA_2**self.steps).sqrt()
-        if (fused := kernels(self.steps.device)) is not None:
-            self._fused(fused.adam_step, params, grads, EPSILON / rate, 1 / (rate * root))
-            return
-        for name, p in params.items():
-            g, m, v = grads[name].contiguous(), self.mean[name], self.square[name]
-            if self.decays and name not in self.spared:
-                if self.decoupled:
-                    p.mul_(_like(1 - self.learning_rate * self.weight_decay, p))
-                else:
-                    g.addcmul_(p, _like(self.weight_decay, p))
-            m.lerp_(g, 1 - BETA_1)
-            v.mul_(BETA_2).addcmul_(g, g, value=1 - BETA_2)
-            # p - rate · m / (sqrt(v) / root + ε), in place: with temporaries it takes several times as long.
-            denominator = torch.sqrt(v, out=g)
-            torch.addcmul(_like(EPSILON / rate, p), denominator, _like(1 / (rate * root), p), out=denominator)
-            p.addcdiv_(m, denominator, value=-1)
-
-    def _fused(
-        self,
-        step: FusedStep,
-        params: dict[str, Tensor],
-        grads: dict[str, Tensor],
-        floor: Tensor,
-        slope: Tensor,
-    ) -> None:
         decay = 1 - self.learning_rate * self.weight_decay if self.decoupled else self.weight_decay
         dtype = next(iter(params.values())).dtype
-        decay, floor, slope = (value.to(dtype) for value in (decay, floor, slope))
+        decay, floor, slope = (value.to(dtype) for value in (decay, EPSILON / rate, 1 / (rate * root)))
         for name, p in params.items():
             g, m, v = grads[name].contiguous(), self.mean[name], self.square[name]
             decays = self.decays and name not in self.spared
@@ -77,7 +92,13 @@ class Adam:
         self.learning_rate, self.weight_decay = self.learning_rate[rows], self.weight_decay[rows]
         self.mean = {name: m[rows] for name, m in self.mean.items()}
         self.square = {name: v[rows] for name, v in self.square.items()}
+        self.alike = [] if self.fused else [*alike(self.learning_rate, self.weight_decay)]
 
 
-def _like(values: Tensor, p: Tensor) -> Tensor:
-    return values.to(p.dtype).view(-1, *[1] * (p.dim() - 1))
+def alike(learning_rate: Tensor, weight_decay: Tensor) -> Iterator[Alike]:
+    """Find the runs one after another that have both in common."""
+    start = 0
+    for (rate, decay), some in groupby(zip(learning_rate.tolist(), weight_decay.tolist(), strict=True)):
+        end = start + len(list(some))
+        yield Alike(slice(start, end), rate, decay)
+        start = end
