@@ -20,9 +20,11 @@ import signal
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
-from functools import partial
+from functools import lru_cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,9 @@ from heterophily.files import write_file
 from heterophily.graph import Graph
 from heterophily.models import find_model
 from heterophily.recipes import HERE, chosen, recipes
+
+Place = tuple[str, str, int | None]
+"""Dataset, model and proposals at a time."""
 
 
 def short(found: Tuning) -> dict[str, Any]:
@@ -126,40 +131,92 @@ def main() -> None:
         help="try the recipes of other datasets next; unknown: where its own is a guess or another one's",
     )  # fmt: skip
     parser.add_argument("--keep", help="folder of the studies' journals; one that is there goes on")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="cells tuned at a time, in processes of their own"
+    )
     parser.add_argument("--data")
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
+    out, done = Path(args.out), []
+    if out.exists():
+        done = json.loads(out.read_text())
+    known = [(row["model"], row["dataset"]) for row in done]
+    places = [
+        (dataset, model, int(batch) if batch else args.batch)
+        for dataset in args.datasets
+        for model, _, batch in (name.partition(":") for name in args.models)
+        if (model, dataset) not in known
+    ]
+    start = time.time()
+    ends = start + args.limit if args.limit else math.inf
+    for place, row in side_by_side(places, args, ends) if args.jobs > 1 else in_turn(places, args, ends):
+        if isinstance(row, str):
+            print(f"{place[0]:10s} {place[1]:10s} {row}", flush=True)
+            continue
+        done.append(row)
+        text = f"val {100 * row['validation']:.2f} (start {100 * row['validation_at_start']:.2f})"
+        effort = f"of {row['trials']:4d}, {row['seconds']:.0f} s"
+        print(f"{row['dataset']:10s} {row['model']:10s} {text} {effort} {row['config']}", flush=True)
+        write_file(out, json.dumps(done) + "\n")
+    print(f"{len(done)} cells, {time.time() - start:.0f} s")
+
+
+def in_turn(
+    places: Sequence[Place], args: argparse.Namespace, ends: float
+) -> Iterator[tuple[Place, dict[str, Any] | str]]:
+    """Tune one cell after the other."""
+    prepare(args)
+    for place in places:
+        yield place, attempt(place, args, ends)
+
+
+def side_by_side(
+    places: Sequence[Place], args: argparse.Namespace, ends: float
+) -> Iterator[tuple[Place, dict[str, Any] | str]]:
+    """Tune some cells at a time, each in a process of its own; those that are over first come first."""
+    with ProcessPoolExecutor(args.jobs, get_context("spawn"), prepare, (args,)) as pool:
+        futures = {pool.submit(attempt, place, args, ends): place for place in places}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def prepare(args: argparse.Namespace) -> None:
+    """Make a process ready: its precision, its part of the cores and of the device's memory."""
     warnings.simplefilter("ignore")
     torch.set_float32_matmul_precision("high" if args.tf32 else "highest")
     signal.signal(signal.SIGALRM, late)
-    out, start = Path(args.out), time.perf_counter()
-    done: list[dict[str, Any]] = json.loads(out.read_text()) if out.exists() else []
-    for dataset in args.datasets:
-        graph = load(dataset, data=args.data)
-        for model, _, batch in (name.partition(":") for name in args.models):
-            if any((row["model"], row["dataset"]) == (model, dataset) for row in done):
-                continue
-            left = math.ceil(args.limit - (time.perf_counter() - start)) if args.limit else args.each
-            if args.limit and left < 1:
-                break
-            signal.alarm(min(left, args.each or left))
-            kind, wide = find_model(model).config, of_model(model, args.space)
-            ranges = {name: parse_range(kind, name, text) for name, text in wide.items()}
-            try:
-                some = argparse.Namespace(**vars(args) | ({"batch": int(batch)} if batch else {}))
-                row = cell(graph, model, of_model(model, args.set), ranges, some)
-                signal.alarm(0)
-            except Exception as error:  # one cell that fails must not cost the others
-                signal.alarm(0)
-                print(f"{dataset:10s} {model:10s} {type(error).__name__}: {error}"[:300], flush=True)
-                continue
-            row |= {"versions": versions(), "device": device_name(args.device)}
-            done.append(row)
-            text = f"val {100 * row['validation']:.2f} (start {100 * row['validation_at_start']:.2f})"
-            effort = f"of {row['trials']:4d}, {row['seconds']:.0f} s"
-            print(f"{dataset:10s} {model:10s} {text} {effort} {row['config']}", flush=True)
-            write_file(out, json.dumps(done) + "\n")
-    print(f"{len(done)} cells, {time.perf_counter() - start:.0f} s")
+    if args.jobs > 1:
+        torch.set_num_threads(max(1, torch.get_num_threads() // args.jobs))
+        if args.device.startswith("cuda"):
+            torch.cuda.set_per_process_memory_fraction(1 / args.jobs)
+
+
+def attempt(place: Place, args: argparse.Namespace, ends: float) -> dict[str, Any] | str:
+    """Tune a cell in the time that is left for it, or say why there is nothing."""
+    dataset, model, batch = place
+    left = min(args.each or math.inf, ends - time.time())
+    if left < 1:
+        return "no time left"
+    if left < math.inf:
+        signal.alarm(math.ceil(left))
+    try:
+        kind, wide = find_model(model).config, of_model(model, args.space)
+        ranges = {name: parse_range(kind, name, text) for name, text in wide.items()}
+        some = argparse.Namespace(**vars(args) | {"batch": batch})
+        row = cell(graph_of(dataset, args.data), model, of_model(model, args.set), ranges, some)
+    except Exception as error:  # one cell that fails must not cost the others
+        if args.device.startswith("cuda"):
+            torch.cuda.empty_cache()
+        return f"{type(error).__name__}: {error}"[:300]
+    finally:
+        signal.alarm(0)
+    return row | {"jobs": args.jobs, "versions": versions(), "device": device_name(args.device)}
+
+
+@lru_cache(1)
+def graph_of(dataset: str, data: str | None) -> Graph:
+    """Read a graph once for all its models."""
+    return load(dataset, data=data)
 
 
 def of_model(model: str, specs: Sequence[str]) -> dict[str, str]:

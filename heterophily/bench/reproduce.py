@@ -201,7 +201,9 @@ def reproduce(
     todo = [place for place in places if jobs > 1 and not _is_kept(folder, *place, seed, seeds)]
     jobs = min(jobs, sum(MODELS[model].learns for model, _ in todo))
     for step in (
-        _side_by_side(work, places, todo, read, jobs) if jobs > 1 else _in_turn(work, places, read, follow)
+        _side_by_side(work, places, todo, read, jobs, device)
+        if jobs > 1
+        else _in_turn(work, places, read, follow)
     ):
         step = step._replace(number=len(steps) + 1, total=len(places))
         steps.append(step)
@@ -232,12 +234,13 @@ def _side_by_side(
     todo: Sequence[tuple[str, str]],
     read: Callable[[str], Graph],
     jobs: int,
+    device: str | torch.device,
 ) -> Iterator[Step]:
     """Train some cells at a time, each in a process of its own; they are told of in their order.
 
     Each graph is read here first: what is wrong with it, or to be noted of it, is then said once.
     """
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _settle_in, (jobs, loaded_files()))
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _settle_in, (jobs, device, loaded_files()))
     graphs = {dataset: _once(read, dataset) for _, dataset in places}
     trained: dict[tuple[str, str], Future[Step]] = {}
     try:
@@ -263,13 +266,15 @@ def _side_by_side(
             process.terminate()
 
 
-def _settle_in(jobs: int, files: Sequence[str]) -> None:
-    """Know the same models, leave the others their cores, stay silent; end with the parent."""
+def _settle_in(jobs: int, device: str | torch.device, files: Sequence[str]) -> None:
+    """Know the same models, leave the others their cores and memory, stay silent; end with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
     threading.Thread(target=_end_with_parent, daemon=True).start()
     load_files(files)
     warnings.simplefilter("ignore")
     torch.set_num_threads(max(1, torch.get_num_threads() // jobs))
+    if torch.device(device).type == "cuda":
+        torch.cuda.set_per_process_memory_fraction(1 / jobs, torch.device(device).index)
 
 
 def _end_with_parent() -> None:

@@ -37,8 +37,14 @@ def runs_that_fit(stage: Stage, device: torch.device, dtype: torch.dtype, precis
     Batch([stage], device, dtype, precision=precision).epoch()
     each = torch.cuda.max_memory_allocated(device) - before
     torch.cuda.empty_cache()
-    free = torch.cuda.mem_get_info(device)[0]
-    return max(1, min(most, int(SHARE * free / max(each, 1))))
+    return max(1, min(most, int(SHARE * free_memory(device) / max(each, 1))))
+
+
+def free_memory(device: torch.device) -> int:
+    """Return the bytes that this process may still take of a GPU, which others may share."""
+    free, total = torch.cuda.mem_get_info(device)
+    own = torch.cuda.get_per_process_memory_fraction(device.index) * total
+    return min(free, int(own) - torch.cuda.memory_reserved(device))
 
 
 def train_within_memory(
