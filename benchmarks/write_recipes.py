@@ -6,8 +6,8 @@ A cell of FILE takes its place in results/tuning/MODEL.json if its validation sc
 one there, which it keeps as its `before`; else it joins those before. One that was judged by nodes that chose
 no epoch (`--halves`) goes before one that was not, and one that was confirmed (`confirm_cells.py`) before
 both. HDP's recipes are all written anew; a baseline's keep the tables of datasets that were not tuned, which
-say themselves whose settings they hold. Then the cells under results/table1 are told how their settings were
-chosen; all else in them stays.
+say themselves whose settings they hold; published ones that no other did better than stay published. Then
+the cells under results/table1 are told how their settings were chosen; all else in them stays.
 """
 
 from __future__ import annotations
@@ -92,9 +92,12 @@ def baseline(model: str, rows: list[dict[str, Any]]) -> str:
     settings = {name: kind.parse(found).changes() for name, found in recipes(model).items()}
     said = {name: chosen(model, name) for name in settings}
     for row in rows:
-        settings[row["dataset"]] = config_of(row).changes()
-        said[row["dataset"]] = searched(row)
-        notes.pop(row["dataset"], None)
+        name, found = row["dataset"], config_of(row).changes()
+        if name in said and said[name].by == "published" and settings[name] == found:
+            said[name] = searched(row).replace(by="published")  # no other did better
+            continue
+        settings[name], said[name] = found, searched(row)
+        notes.pop(name, None)
     order = [name for name in DATASETS if name in settings]
     opening = "\n".join(head)
     told = SEARCHED if SEARCHED.strip() not in opening else "\n"
