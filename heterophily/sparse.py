@@ -11,6 +11,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
 
 from heterophily.kernels import kernels
 
@@ -426,6 +427,16 @@ def _times(crow: Tensor, col: Tensor, val: Tensor, cols: int, h: Tensor) -> Tens
     if (fused := kernels(h.device)) is not None and _suits(crow, col):
         out: Tensor = fused.product(crow, col, val, h)
         return out
+    if h.device.type == "cpu" and h.dtype == torch.float32 and col.numel() and h.shape[1]:
+        # A bag is a row: torch has a kernel for it that is two to eight times as fast as its sparse products.
+        return F.embedding_bag(
+            col,
+            h.detach().contiguous(),
+            crow,
+            mode="sum",
+            per_sample_weights=val.float(),
+            include_last_offset=True,
+        )
     a = _csr(crow, col, val.to(h.dtype), cols)
     # On CPU the reduce kernel is two to three times as fast as the product torch takes for ``@``.
     return torch.sparse.mm(a, h.contiguous(), "sum") if h.device.type == "cpu" else a @ h

@@ -76,6 +76,22 @@ def test_the_product_and_its_gradient_are_the_dense_ones(
     assert_same(with_gradient(multiply(sparse, h), h), with_gradient(a @ h, h))
 
 
+@given(
+    rows=st.integers(1, 7),
+    width=st.integers(0, 20),
+    density=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    seed=st.integers(0, 99),
+)
+def test_in_float32_too_alone_and_for_many_runs(rows: int, width: int, density: float, seed: int) -> None:
+    each = [draw(rows, 5, seed + i, density).float() for i in range(3)]
+    runs = dense(3, 5, width, seed=seed).detach().float()
+    stacked = stack([SparseMatrix.from_torch(a) for a in each])
+    found = [multiply(SparseMatrix.from_torch(a), h) for a, h in zip(each, runs)]
+    wanted = torch.stack([a @ h for a, h in zip(each, runs)])
+    torch.testing.assert_close(torch.stack(found), wanted)
+    torch.testing.assert_close(many(stacked, runs), wanted)
+
+
 def test_gradients_agree_with_finite_differences_to_the_second_order() -> None:
     sparse, h = SparseMatrix.from_torch(draw(5, 4, empty=2)), dense(4, 3)
     assert gradcheck(lambda h: multiply(sparse, h).sin(), h)
