@@ -38,6 +38,7 @@ from heterophily.files import write_file
 from heterophily.graph import Graph
 from heterophily.models import find_model
 from heterophily.recipes import HERE, chosen, recipes
+from heterophily.training.device import take_part
 
 Place = tuple[str, str, int | None]
 """Dataset, model and proposals at a time."""
@@ -137,9 +138,8 @@ def main() -> None:
     parser.add_argument("--data")
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
-    out, done = Path(args.out), []
-    if out.exists():
-        done = json.loads(out.read_text())
+    out = Path(args.out)
+    done: list[dict[str, Any]] = json.loads(out.read_text()) if out.exists() else []
     known = [(row["model"], row["dataset"]) for row in done]
     places = [
         (dataset, model, int(batch) if batch else args.batch)
@@ -185,10 +185,7 @@ def prepare(args: argparse.Namespace) -> None:
     warnings.simplefilter("ignore")
     torch.set_float32_matmul_precision("high" if args.tf32 else "highest")
     signal.signal(signal.SIGALRM, late)
-    if args.jobs > 1:
-        torch.set_num_threads(max(1, torch.get_num_threads() // args.jobs))
-        if args.device.startswith("cuda"):
-            torch.cuda.set_per_process_memory_fraction(1 / args.jobs)
+    take_part(args.device, args.jobs)
 
 
 def attempt(place: Place, args: argparse.Namespace, ends: float) -> dict[str, Any] | str:

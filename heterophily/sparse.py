@@ -428,7 +428,7 @@ def _times(crow: Tensor, col: Tensor, val: Tensor, cols: int, h: Tensor) -> Tens
         out: Tensor = fused.product(crow, col, val, h)
         return out
     if h.device.type == "cpu" and h.dtype == torch.float32 and col.numel() and h.shape[1]:
-        # A bag is a row: torch has a kernel for it that is two to eight times as fast as its sparse products.
+        # A bag is a row: torch's kernel for it is up to eight times as fast as its sparse products.
         return F.embedding_bag(
             col,
             h.detach().contiguous(),

@@ -34,6 +34,7 @@ from heterophily.recipes import datasets as datasets_with_recipe
 from heterophily.recipes import note, recipe
 from heterophily.recipes.provenance import Chosen
 from heterophily.stage import DivergedError
+from heterophily.training.device import take_part
 from heterophily.training.engine import Watch
 from heterophily.training.runs import Precision
 
@@ -272,9 +273,7 @@ def _settle_in(jobs: int, device: str | torch.device, files: Sequence[str]) -> N
     threading.Thread(target=_end_with_parent, daemon=True).start()
     load_files(files)
     warnings.simplefilter("ignore")
-    torch.set_num_threads(max(1, torch.get_num_threads() // jobs))
-    if torch.device(device).type == "cuda":
-        torch.cuda.set_per_process_memory_fraction(1 / jobs, torch.device(device).index)
+    take_part(device, jobs)
 
 
 def _end_with_parent() -> None:

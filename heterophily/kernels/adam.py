@@ -1,7 +1,7 @@
 """A step of Adam.
 
-Written as tensor operations a step reads and writes each parameter, gradient and
-moment some twenty times over, which is most of the traffic of small models. Here it does so once.
+Written as tensor operations a step reads and writes each parameter, gradient and moment some twenty times
+over, which is most of the traffic of small models. Here it does so once.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from itertools import groupby
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ class Adam:
         self.square = {name: torch.zeros_like(p) for name, p in params.items()}
         self.steps = learning_rate.new_zeros(())
         self.fused = kernels(self.steps.device)
-        self.alike = [] if self.fused else [*alike(self.learning_rate, self.weight_decay)]
+        self.alike = alike(self.learning_rate, self.weight_decay)
 
     def step(self, params: dict[str, Tensor], grads: dict[str, Tensor]) -> None:
         """Move the parameters in place."""
@@ -92,13 +92,13 @@ class Adam:
         self.learning_rate, self.weight_decay = self.learning_rate[rows], self.weight_decay[rows]
         self.mean = {name: m[rows] for name, m in self.mean.items()}
         self.square = {name: v[rows] for name, v in self.square.items()}
-        self.alike = [] if self.fused else [*alike(self.learning_rate, self.weight_decay)]
+        self.alike = alike(self.learning_rate, self.weight_decay)
 
 
-def alike(learning_rate: Tensor, weight_decay: Tensor) -> Iterator[Alike]:
+def alike(learning_rate: Tensor, weight_decay: Tensor) -> list[Alike]:
     """Find the runs one after another that have both in common."""
-    start = 0
-    for (rate, decay), some in groupby(zip(learning_rate.tolist(), weight_decay.tolist(), strict=True)):
-        end = start + len(list(some))
-        yield Alike(slice(start, end), rate, decay)
-        start = end
+    found: list[Alike] = []
+    for pair, some in groupby(zip(learning_rate.tolist(), weight_decay.tolist(), strict=True)):
+        start = found[-1].rows.stop if found else 0
+        found.append(Alike(slice(start, start + len(list(some))), *pair))
+    return found

@@ -54,3 +54,10 @@ def machine() -> list[str]:
         f"{platform.system()} {platform.machine()}",
         f"device: {where}",
     ]
+
+
+def take_part(device: str | torch.device, jobs: int) -> None:
+    """Leave so many processes side by side, this one among them, their parts of cores and GPU memory."""
+    torch.set_num_threads(max(1, torch.get_num_threads() // jobs))
+    if torch.device(device).type == "cuda":
+        torch.cuda.set_per_process_memory_fraction(1 / jobs, torch.device(device).index)
