@@ -5,9 +5,9 @@
 
 S(M) is D^-1/2 M D^-1/2. The last layer has one column per class and power. This is the form in which
 later work runs the model; the paper's own adds the last layer's powers with learned weights instead.
-Layers have no bias, as the batch normalization (BN) would undo it and has a shift of its own. A layer
-takes O(|E| K² h + N K² h²) time and O(N K h) memory: P is applied to what is left to propagate, and
-its powers are never built.
+Layers have no bias, as the batch normalization (BN) would undo it and has a shift of its own; on a graph
+of few nodes a bias in place of it (``bias``) may do better. A layer takes O(|E| K² h + N K² h²) time and
+O(N K h) memory: P is applied to what is left to propagate, and its powers are never built.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class MixHopConfig(TrainingConfig):
     """Dropout of the features."""
     feature_norm: Annotated[Literal["none", "row"], Choice("none", "row")] = "none"
     """X as given, or every row divided by its sum of absolute values."""
+    bias: Annotated[bool, Choice(False, True)] = False
+    """Add a bias to every layer but the last, in place of the batch normalization."""
     directed: Annotated[bool, Choice(False, True)] = False
     """Collect from out-neighbors only, instead of from both directions."""
 
@@ -74,8 +76,20 @@ class MixHopLayer(nn.Module):
         return torch.cat([*blocks, rest], 1)
 
 
+class Shift(nn.Module):
+    """H + b."""
+
+    def __init__(self, features: int):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(features))
+
+    def forward(self, h: Tensor) -> Tensor:
+        """Return (N, features)."""
+        return h + self.bias
+
+
 class MixHop(nn.Module):
-    """The layers with batch normalization between them, and a linear map of the last one's powers."""
+    """The layers with batch normalization or a bias between them, and a linear map of the last's powers."""
 
     def __init__(
         self,
@@ -86,6 +100,7 @@ class MixHop(nn.Module):
         hops: int,
         dropout: float,
         input_dropout: float,
+        bias: bool = False,
     ):
         super().__init__()
         wide = (hops + 1) * hidden
@@ -94,7 +109,7 @@ class MixHop(nn.Module):
         self.drop_input = Dropout(input_dropout)
         self.drop = Dropout(dropout)
         self.layers = nn.ModuleList(MixHopLayer(w, out, hops) for w, out in zip(widths, outs, strict=True))
-        self.norms = nn.ModuleList(nn.BatchNorm1d(wide) for _ in range(layers - 1))
+        self.norms = nn.ModuleList((Shift if bias else nn.BatchNorm1d)(wide) for _ in range(layers - 1))
         self.last = nn.Linear((hops + 1) * classes, classes)
 
     def forward(self, x: Features, p: SparseMatrix) -> Tensor:
@@ -120,6 +135,7 @@ def mixhop(graph: Graph, split: Split, config: MixHopConfig, seed: int) -> Proce
         config.hops,
         config.dropout,
         config.input_dropout,
+        config.bias,
     )
     p = adjacency(graph, "symmetric", directed=config.directed)
     return supervised(module, (x, p), graph, split, config, "MixHop", config.decoupled)

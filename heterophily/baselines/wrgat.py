@@ -5,9 +5,11 @@ pairs u, v in both directions, twice where each is a candidate of the other, wit
 by its sum over the edges leaving u. The edges of the graph may be one more relation, of weight 1. A layer is
 
     z = H W_r,  α_uv = softmax over the edges u → v of r that enter v of LeakyReLU(a_rᵀ [z_v ‖ z_u])
-    out_v = Σ_r mean over those edges of w_uv α_uv z_u  +  h_v W_root  +  b
+    out_v = Σ_r Σ over those edges of w_uv α_uv z_u  +  h_v W_root  +  b
 
-and the model is layer, ReLU, dropout, layer. An edge that is there twice stands once here and counts twice.
+and the model is layer, ReLU, dropout, layer. The released code takes a mean for the second sum, although the
+α of a node sum to one already: messages shrink with its degree (``summed=False``). An edge that is there
+twice stands once here and counts twice.
 With R relations, E_r edges in all of them: O(nnz(X) R h + E_r h) time and O(N R h + E_r) memory.
 """
 
@@ -49,6 +51,8 @@ class WRGATConfig(TrainingConfig):
     """r: structural relations for the depths 0 to r, as far as some pair of nodes reaches."""
     original_edges: bool = True
     """Take the edges of the graph as a relation beside the structural ones."""
+    summed: Annotated[bool, Choice(True, False)] = True
+    """The messages of a relation are summed, not summed and divided by their number."""
 
 
 class Relations(NamedTuple):
@@ -58,7 +62,7 @@ class Relations(NamedTuple):
     times: Tensor
     """(nnz,): the logarithm of how often an edge is there; added to a score, it multiplies a softmax."""
     weight: Tensor
-    """(nnz,): w_uv over the number of edges that enter v."""
+    """(nnz,): w_uv, for a mean over the number of edges that enter v."""
 
 
 class RelationalAttention(nn.Module):
@@ -104,7 +108,7 @@ class WRGAT(nn.Module):
         return out
 
 
-def relations(graph: Graph, depth: int, original_edges: bool = True) -> Relations:
+def relations(graph: Graph, depth: int, original_edges: bool = True, summed: bool = True) -> Relations:
     """Return the structural relations, after that of the graph's own edges if wanted.
 
     They are computed on the CPU, so that they are the same on every device.
@@ -124,9 +128,9 @@ def relations(graph: Graph, depth: int, original_edges: bool = True) -> Relation
             if k == 0 or there.any():
                 weight = leaving(both[1, there], far[there], times[there], graph.num_nodes)
                 parts.append((both[:, there], times[there], weight))
-        return stacked(parts, graph.num_nodes, graph.edge_index.device)
+        return stacked(parts, graph.num_nodes, graph.edge_index.device, summed)
 
-    key = ("relations", depth, original_edges, graph.num_nodes)
+    key = ("relations", depth, original_edges, summed, graph.num_nodes)
     found: Relations = remember([graph.edge_index], key, build)
     return found
 
@@ -138,14 +142,17 @@ def leaving(source: Tensor, distance: Tensor, times: Tensor, num_nodes: int) -> 
     return each / distance.new_zeros(num_nodes).scatter_add(0, source, each * times)[source]
 
 
-def stacked(parts: list[tuple[Tensor, Tensor, Tensor]], num_nodes: int, device: torch.device) -> Relations:
+def stacked(
+    parts: list[tuple[Tensor, Tensor, Tensor]], num_nodes: int, device: torch.device, summed: bool
+) -> Relations:
     """Lay relations of (edges from row to column, times, weights) on one block diagonal."""
     index = torch.cat([part[0] + i * num_nodes for i, part in enumerate(parts)], 1)
     times, weight = (torch.cat([part[i] for part in parts]) for i in (1, 2))
     size = len(parts) * num_nodes
     order = (index[0] * size + index[1]).argsort()
     index, times, weight = index[:, order], times[order], weight[order]
-    weight = weight / times.new_zeros(size).scatter_add(0, index[0], times)[index[0]]
+    if not summed:
+        weight = weight / times.new_zeros(size).scatter_add(0, index[0], times)[index[0]]
     pattern = Pattern.from_edges(index.to(device), size)
     return Relations(pattern, times.log().float().to(device), weight.float().to(device))
 
@@ -153,7 +160,7 @@ def stacked(parts: list[tuple[Tensor, Tensor, Tensor]], num_nodes: int, device: 
 def wrgat(graph: Graph, split: Split, config: WRGATConfig, seed: int) -> Procedure:
     """Train a WRGAT with cross-entropy."""
     x = node_features(graph, config.feature_norm)
-    given = relations(graph, config.depth, config.original_edges)
+    given = relations(graph, config.depth, config.original_edges, config.summed)
     count = (given.pattern.crow.shape[0] - 1) // graph.num_nodes
     module = drawn(
         seed, WRGAT, graph.num_features, config.hidden_dim, graph.num_classes, count, config.dropout

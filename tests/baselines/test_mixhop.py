@@ -65,6 +65,19 @@ def test_without_the_powers_above_zero_the_edges_do_not_matter(layers: int) -> N
     assert not torch.equal(mixed(x, p), mixed(x, nothing))
 
 
+@torch.no_grad()
+def test_with_a_bias_instead_of_batch_normalization_a_node_far_away_changes_nothing() -> None:
+    path = Graph(torch.randn(8, 7), [0] * 8, torch.stack([torch.arange(7), torch.arange(1, 8)]))
+    other = path.x.double().clone()
+    other[7] += 1
+    p = adjacency(path, "symmetric")
+    for bias in (True, False):
+        model = MixHop(7, 4, 3, layers=2, hops=1, dropout=0.0, input_dropout=0.0, bias=bias).double().train()
+        one, two = (model(x, p._replace(val=p.val.double())) for x in (path.x.double(), other))
+        assert torch.equal(one[:5], two[:5]) == bias
+        assert not torch.equal(one[5:], two[5:])
+
+
 def test_weights_can_decay_apart_from_the_gradient() -> None:
     graph, _, _ = a_graph()
     model = MODELS["mixhop"]

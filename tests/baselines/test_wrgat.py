@@ -34,14 +34,14 @@ def listed(graph: Graph, depth: int) -> Listed:
     return found
 
 
-def plain_layer(layer: RelationalAttention, h: Tensor, given: Listed) -> Tensor:
+def plain_layer(layer: RelationalAttention, h: Tensor, given: Listed, reduce: str) -> Tensor:
     *weights, root = layer.weight.split(layer.bias.shape[0], dim=1)
     out = h @ root + layer.bias
     for (source, target, w), weight, a in zip(given, weights, layer.attention, strict=True):
         z = h @ weight
         e = F.leaky_relu((z[target] * a[:, 0] + z[source] * a[:, 1]).sum(1), 0.2)
         message = (w * softmax(e, target, num_nodes=len(h))).unsqueeze(1) * z[source]
-        out = out + scatter(message, target, dim_size=len(h), reduce="mean")
+        out = out + scatter(message, target, dim_size=len(h), reduce=reduce)
     return out
 
 
@@ -49,28 +49,28 @@ def doubled(given: Relations) -> Relations:
     return Relations(given.pattern, given.times.double(), given.weight.double())
 
 
-def entering(given: Relations) -> Tensor:
-    """How many edges enter the target of every entry, in its relation."""
-    row, times = given.pattern.row, given.times.exp()
-    return times.new_zeros(len(given.pattern.crow)).scatter_add(0, row, times)[row]
-
-
 def cycle(n: int) -> Graph:
     return Graph(None, [0] * n, [range(n), [(i + 1) % n for i in range(n)]])
 
 
-def test_it_is_the_layer_of_the_paper_on_edges_listed_one_by_one() -> None:
+@pytest.mark.parametrize("reduce", ["sum", "mean"])
+def test_it_is_the_layer_of_the_paper_on_edges_listed_one_by_one(reduce: str) -> None:
     graph = synthetic(num_nodes=40, num_classes=3, num_features=6, splits=1)
     given = listed(graph, depth=2)
     assert {len(set(zip(s.tolist(), t.tolist(), strict=True))) < len(s) for s, t, _ in given} == {True, False}
     model = WRGAT(6, 5, 3, relations=4, dropout=0.5).double().eval()
     x = graph.x.double()
-    expected = plain_layer(model.second, plain_layer(model.first, x, given).relu(), given)
+    hidden = plain_layer(model.first, x, given, reduce).relu()
+    expected = plain_layer(model.second, hidden, given, reduce)
     # 1e-6: the weights of edges are prepared in single precision
-    torch.testing.assert_close(model(x, doubled(relations(graph, 2))), expected, rtol=0, atol=1e-6)
+    found = model(x, doubled(relations(graph, 2, summed=reduce == "sum")))
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
 
 
-def test_with_one_relation_of_weight_one_and_no_attention_it_is_a_mean_over_the_degree() -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_with_one_relation_of_weight_one_and_no_attention_a_sum_is_the_mean_and_a_mean_divides_again(
+    again: bool,
+) -> None:
     graph = synthetic(num_nodes=30, num_classes=3, num_features=4, splits=1)
     own = edges(graph, "given")
     ones = torch.ones(own.shape[1])
@@ -79,8 +79,9 @@ def test_with_one_relation_of_weight_one_and_no_attention_it_is_a_mean_over_the_
     weight, root = layer.weight.split(3, dim=1)
     a = torch.zeros(30, 30).index_put(tuple(own), torch.ones(()))
     degree = a.sum(1, keepdim=True).clamp(min=1)
-    expected = a @ graph.x @ weight / degree / degree + graph.x @ root + layer.bias
-    found = layer(graph.x, stacked([(own, ones, ones)], 30, torch.device("cpu")))
+    neighbors = a @ graph.x @ weight / degree
+    expected = (neighbors / degree if again else neighbors) + graph.x @ root + layer.bias
+    found = layer(graph.x, stacked([(own, ones, ones)], 30, torch.device("cpu"), summed=not again))
     torch.testing.assert_close(found, expected)
 
 
@@ -88,7 +89,7 @@ def test_the_weights_that_leave_a_node_sum_to_one_in_every_structural_relation()
     graph = synthetic(num_nodes=50, num_classes=3, splits=1)
     given = relations(graph, 3, original_edges=False)
     source = given.pattern.col.long()
-    out = given.weight * entering(given) * given.times.exp()
+    out = given.weight * given.times.exp()
     total = torch.zeros(len(given.pattern.crow) - 1).scatter_add(0, source, out)[source.unique()]
     torch.testing.assert_close(total, torch.ones_like(total))
 
@@ -97,7 +98,7 @@ def test_on_a_cycle_every_weight_is_one_over_the_number_of_listed_neighbors() ->
     given = relations(cycle(20), 4, original_edges=False)
     source = given.pattern.col.long()
     out = torch.zeros(len(given.pattern.crow)).scatter_add(0, source, given.times.exp())
-    torch.testing.assert_close(given.weight * entering(given), 1 / out[source])
+    torch.testing.assert_close(given.weight, 1 / out[source])
 
 
 def test_the_own_edges_come_first_and_weigh_one() -> None:
@@ -105,7 +106,7 @@ def test_the_own_edges_come_first_and_weigh_one() -> None:
     given, count = relations(graph, 1), edges(graph, "given").shape[1]
     own = torch.stack([given.pattern.row, given.pattern.col.long()])[:, :count]
     assert torch.equal(own, edges(graph, "given"))
-    torch.testing.assert_close((given.weight * entering(given))[:count], torch.ones(count))
+    torch.testing.assert_close(given.weight[:count], torch.ones(count))
     bare = relations(graph, 1, original_edges=False)
     torch.testing.assert_close(given.weight[count:], bare.weight)
 
@@ -158,3 +159,4 @@ def test_runs_on_one_graph_share_their_relations() -> None:
     graph = synthetic(num_nodes=30, num_classes=3, splits=1)
     assert relations(graph, 1) is relations(graph, 1)
     assert relations(graph, 1) is not relations(graph, 2)
+    assert relations(graph, 1) is not relations(graph, 1, summed=False)
