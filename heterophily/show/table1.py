@@ -58,10 +58,12 @@ def legend(table: Table1) -> str:
     words = f"Mean ± standard deviation (ddof 1) of the test score in % over {splits} splits"
     if seeds != [1]:
         words += f", each the mean of {' or '.join(map(str, seeds))} seeds"
-    other = {
-        title(e.dataset): METRICS[e.metric] for e in table.entries if METRICS[e.metric] != METRICS["accuracy"]
-    }
-    words += ": accuracy" + "".join(f", {metric} on {name}" for name, metric in other.items()) + "."
+    other: dict[str, dict[str, None]] = {}
+    for entry in table.entries:
+        if METRICS[entry.metric] != METRICS["accuracy"]:
+            other.setdefault(METRICS[entry.metric], {})[title(entry.dataset)] = None
+    words += ": accuracy" + "".join(f", {metric} on {' and '.join(names)}" for metric, names in other.items())
+    words += "."
     losses = sum(entry.by_loss for entry in table.entries)
     rule = f", of the lowest validation loss in {cells(losses)} whose settings say so" if losses else ""
     words += (

@@ -106,6 +106,13 @@ def test_the_legend_says_by_score_or_by_loss() -> None:
     assert "lowest validation loss" in dict(both.rows)["ACM-GCN"][0].hint
 
 
+def test_the_legend_names_the_graphs_that_are_not_scored_by_accuracy() -> None:
+    names = ("texas", "minesweeper", "tolokers")
+    cells = [cell("mlp", d, [0.5, 0.6], metric="accuracy" if d == "texas" else "roc_auc") for d in names]
+    assert ": accuracy, ROC AUC on Minesweeper and Tolokers." in grid(table1(cells)).legend
+    assert ": accuracy." in grid(table1(cells[:1])).legend
+
+
 def test_rows_and_columns_stand_in_the_order_of_the_paper() -> None:
     cells = [
         cell(m, d, [0.5, 0.6]) for m in ("hdp", "mlp", "majority") for d in ("tolokers", "cora", "cornell")
