@@ -44,16 +44,20 @@ def job(storage: str | Path, *steps: dict[str, Any], **arguments: Any) -> dict[s
     return {"arguments": {"storage": str(storage), "trials": 8} | arguments, "steps": list(steps)}
 
 
-def test_two_workers_share_a_study_and_none_of_it_is_done_twice(nursery: Nursery, database: str) -> None:
+def test_two_workers_share_a_study_and_none_of_it_is_done_twice(nursery: Nursery, server: Server) -> None:
     """Both begin at once, in a database without tables, each on what it takes for a machine of its own."""
     crew = [{"beside": True, "home": "here"}, {"home": "there"}]
-    (said,) = nursery.do(job(database, *crew, trials=32, batch=2))
-    assert [step["code"] for step in said] == [0, 0]
-    assert list(finished(database)) == list(range(32))
-    storage = open_storage(database)
-    trials = open_study(storage, "synthetic-mlp").trials
-    assert len({trial.user_attrs["worker"] for trial in trials if trial.value is not None}) == 2
-    shut(storage)
+    for _ in range(5):  # on a busy machine one may be done before the other has begun
+        database = server.database()
+        (said,) = nursery.do(job(database, *crew, trials=32, batch=2))
+        assert [step["code"] for step in said] == [0, 0]
+        assert list(finished(database)) == list(range(32))
+        storage = open_storage(database)
+        trials = open_study(storage, "synthetic-mlp").trials
+        shut(storage)
+        if len({trial.user_attrs["worker"] for trial in trials if trial.value is not None}) == 2:
+            return
+    pytest.fail("one of the two did nothing, five times")
 
 
 @pytest.mark.parametrize("n", [6, 12, 15, 31])  # while it proposes, before results, after, while it closes
