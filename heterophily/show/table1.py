@@ -58,11 +58,11 @@ def legend(table: Table1) -> str:
     words = f"Mean ± standard deviation (ddof 1) of the test score in % over {splits} splits"
     if seeds != [1]:
         words += f", each the mean of {' or '.join(map(str, seeds))} seeds"
-    other: dict[str, dict[str, None]] = {}
+    names: dict[str, dict[str, None]] = {}
     for entry in table.entries:
-        if METRICS[entry.metric] != METRICS["accuracy"]:
-            other.setdefault(METRICS[entry.metric], {})[title(entry.dataset)] = None
-    words += ": accuracy" + "".join(f", {metric} on {' and '.join(names)}" for metric, names in other.items())
+        names.setdefault(METRICS[entry.metric], {})[title(entry.dataset)] = None
+    names.pop(METRICS["accuracy"], None)
+    words += ": accuracy" + "".join(f", {metric} on {' and '.join(some)}" for metric, some in names.items())
     words += "."
     losses = sum(entry.by_loss for entry in table.entries)
     rule = f", of the lowest validation loss in {cells(losses)} whose settings say so" if losses else ""
