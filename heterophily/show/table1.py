@@ -18,7 +18,7 @@ CHOSEN = {"searched": "", "published": "ᵖ", "kindred": "ᵏ", "guess": "ᵍ", 
 """A mark where the setting was not searched on the dataset."""
 UNKNOWN, EARLIER, MISSING = "?", "ᵉ", "–"
 MARKS = {
-    "ᵖ": "settings published for this dataset, not searched here",
+    "ᵖ": "settings published for this dataset; where others were tried on validation, none did better",
     "ᵏ": "settings published or searched for another dataset, or for another form of the model",
     "ᵍ": "a guess, within what the authors tried or by their program's defaults",
     "ᵈ": "the model's default settings, not searched on this dataset",
@@ -97,7 +97,7 @@ def cells(count: int) -> str:
 
 
 def mark(entry: Entry) -> str:
-    """Return the marks of a setting that was not searched here or is no longer packaged.
+    """Return the marks of a setting that no search here found or that is no longer packaged.
 
     A rule has none to search.
     """
