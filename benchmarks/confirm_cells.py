@@ -1,6 +1,6 @@
 """Judge the best settings of a search once more, by validation nodes that had no say in what is judged.
 
-    python benchmarks/confirm_cells.py hdp --datasets texas cornell --best 10 --seeds 3 --data DIR --out FILE
+    python -m benchmarks.confirm_cells hdp --datasets texas cornell --best 10 --seeds 3 --data DIR --out FILE
 
 The highest of hundreds of validation scores, each the best of hundreds of epochs on some sixty nodes, is
 high by luck in part. Here the first few of a search (`tune_cells.py`, results/tuning or --searched) are
@@ -23,6 +23,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.write_recipes import TUNED, searches
 from heterophily import MODELS, load
 from heterophily.bench.protocol import versions
 from heterophily.bench.tuning import blind
@@ -34,24 +35,33 @@ from heterophily.training.seal import open_score
 
 RULES = ("by_loss", "select")
 """Fields that say which epoch is kept; of each setting both are tried, so a search of them says nothing."""
-TUNED = Path(__file__).parent.parent / "results" / "tuning"
 
 
 def candidates(row: Mapping[str, Any], best: int) -> list[Config]:
-    """Return the setting that was chosen, then the next best of those that were judged on all splits."""
-    chosen = MODELS[row["model"]].config.parse(row["config"])
-    score, loss, splits, *fields = row.get("columns", ["", "", ""])
-    assert (score, loss, splits) in {("validation", "loss", "splits"), ("", "", "")}
-    judged = [each for each in row.get("trace", []) if each[2] == row["splits"]]
-    found = [chosen]
-    for each in sorted(judged, key=lambda each: (-each[0], each[1])):
-        now = {name: getattr(chosen, name) for name in fields}
-        setting = chosen.replace(
-            **{name: type(now[name])(v) for name, v in zip(fields, each[3:]) if name not in RULES}
-        )
+    """Return the setting that was chosen, then the next best of those that were judged on all splits.
+
+    Of a model of one stage those of the searches before count as well, judged by nodes that chose no epoch
+    ahead of the others.
+    """
+    ranked = []
+    for search in [row] if "initial" in row else searches(row):
+        base = MODELS[row["model"]].config.parse(search["config"])
+        score, loss, splits, *fields = search.get("columns", ["", "", ""])
+        assert (score, loss, splits) in {("validation", "loss", "splits"), ("", "", "")}
+        for each in search.get("trace", []):
+            if each[2] == search["splits"]:
+                rank = (not search.get("halves", False), -each[0], each[1])
+                ranked.append((rank, base.replace(**read(base, fields, each[3:]))))
+    found = [MODELS[row["model"]].config.parse(row["config"])]
+    for _, setting in sorted(ranked, key=lambda each: each[0]):
         if not any(alike(setting, other) for other in found):
             found.append(setting)
     return found[:best]
+
+
+def read(base: Config, fields: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields of a trace's row as the setting has them; the rules are tried anyway."""
+    return {name: type(getattr(base, name))(v) for name, v in zip(fields, values) if name not in RULES}
 
 
 def alike(one: Config, other: Config) -> bool:
@@ -101,9 +111,17 @@ def judged(
     return found
 
 
-def confirmed(graph: Graph, row: Mapping[str, Any], seeds: Sequence[int], best: int, device: str) -> Any:
+def confirmed(
+    graph: Graph,
+    row: Mapping[str, Any],
+    seeds: Sequence[int],
+    best: int,
+    device: str,
+    splits: int | None = None,
+) -> dict[str, Any]:
     """Judge the candidates of a cell, those of its first stage before, and return its row with the best."""
     begin, model, before = time.perf_counter(), row["model"], []
+    graph = graph.with_splits(graph.splits[:splits])
     sealed = blind(graph, range(len(graph.splits)))
     if "initial" in row:
         first = row | row["initial"] | {"model": MODELS[model].first}
@@ -127,6 +145,7 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", required=True)
     parser.add_argument("--best", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--splits", type=int, help="judge on the first splits only")
     parser.add_argument(
         "--searched", nargs="*", default=[], help="files of searches instead of results/tuning"
     )
@@ -147,7 +166,8 @@ def main() -> None:
         if time.perf_counter() - start > args.limit:
             break
         graph, seeds = load(dataset, data=args.data), range(1, args.seeds + 1)
-        row = confirmed(graph, max(cells, key=lambda r: r["validation"]), seeds, args.best, args.device)
+        highest = max(cells, key=lambda row: row["validation"])
+        row = confirmed(graph, highest, seeds, args.best, args.device, args.splits)
         done.append(row)
         means = [100 * fmean(one["judged"]) for one in row["confirmed"]]
         said = f"{max(means):.2f} (searched {100 * row['searched']:.2f}), lowest {min(means):.2f}"

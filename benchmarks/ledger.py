@@ -3,7 +3,8 @@
     python benchmarks/ledger.py [--check]
 
 Cells are those under results/table1. One disagrees if its mean differs from the printed one by more than a
-standard error of ours, as `heterophily table` has it. What is believed stands in results/beliefs.toml: a
+standard error of ours, as `heterophily table` has it. How many settings were tried for it, and whether
+published ones did best, is what its recipe says. What is believed stands in results/beliefs.toml: a
 table per model, a sentence per dataset or for several, as in "texas wisconsin", and one under "all" for those
 without their own. A cell more than two standard errors below print needs a sentence that names its dataset. A
 disagreement without a sentence is an error.
@@ -22,6 +23,7 @@ from heterophily.bench.cells import read_cells
 from heterophily.bench.reproduce import COLUMNS, ROWS
 from heterophily.bench.table1 import Entry, Table1, table1
 from heterophily.files import write_file
+from heterophily.recipes import chosen
 
 HOME = Path(__file__).parent.parent
 BEGIN, END = "<!-- cells: benchmarks/ledger.py -->", "<!-- end of cells -->"
@@ -64,11 +66,32 @@ def rows(table: Table1, believed: Beliefs) -> list[str]:
             if (why := belief(believed.get(model, {}), entry, errors)) is None:
                 silent.append(f"{model} on {dataset} ({points:+.1f}, {errors:+.1f} SE)")
                 continue
-            groups[why].append(f"{dataset} {100 * entry.mean:.1f} ({points:+.1f}, {errors:+.1f} SE)")
+            off = f"{points:+.1f}, {errors:+.1f} SE"
+            groups[why].append(f"{dataset} {100 * entry.mean:.1f} ({off}{budget(model, dataset)})")
         found += [f"| {MODELS[model].title} | {', '.join(where)} | {why} |" for why, where in groups.items()]
     if silent:
         raise SystemExit(f"results/beliefs.toml says nothing of {', '.join(silent)}")
     return found
+
+
+def budget(model: str, dataset: str) -> str:
+    """Say how many settings were tried for a cell, and whether the published ones did best."""
+    found = chosen(model, dataset)
+    return (f", {found.by}" if found.by != "searched" else "") + (
+        f", {found.tried} tried" if found.tried else ""
+    )
+
+
+def budgets() -> str:
+    """Say how many settings were tried for the cells of HDP and of the baselines."""
+    hdp, rest = (
+        sorted(chosen(model, dataset).tried for model in models for dataset in COLUMNS)
+        for models in (["hdp"], [model for model in ROWS if model != "hdp"])
+    )
+    return (
+        f"Settings tried for a cell: of HDP {hdp[0]} to {hdp[-1]}, of a baseline {rest[0]} to {rest[-1]}, "
+        f"for half of the baselines' cells {rest[len(rest) // 2]} or more."
+    )
 
 
 def untrained(table: Table1) -> str:
@@ -81,10 +104,10 @@ def untrained(table: Table1) -> str:
 def section(table: Table1, believed: Beliefs) -> str:
     """Return all that stands between the markers."""
     head = (
-        "| model | dataset, our mean, difference (points, standard errors) | tried, believed |",
+        "| model | dataset, our mean (difference in points and standard errors, settings tried) | believed |",
         "|---|---|---|",
     )
-    return "\n".join([*head, *rows(table, believed), "", untrained(table)])
+    return "\n".join([*head, *rows(table, believed), "", budgets(), "", untrained(table)])
 
 
 def main() -> None:

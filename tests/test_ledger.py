@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import subprocess
 import sys
@@ -50,7 +51,7 @@ def test_what_hdp_lacks_to_print_has_its_searches_and_seeds_beside_it() -> None:
 def test_seeds_do_not_make_a_difference_larger_in_standard_errors(ledger: dict[str, Any]) -> None:
     believed = ledger["beliefs"]('[gcn]\nall = "so"')
     one, four = (ledger["rows"](off("texas", 1.5, seeds), believed) for seeds in (1, 4))
-    assert one == four and "(+1.5, +1.5 SE) | so |" in one[0]
+    assert one == four and "(+1.5, +1.5 SE, " in one[0] and one[0].endswith("tried) | so |")
     assert ledger["rows"](off("texas", 0.9, 4), believed) == []
 
 
@@ -71,6 +72,30 @@ def test_a_sentence_about_no_dataset_or_a_second_one_is_refused(
 ) -> None:
     with pytest.raises(SystemExit, match=sentence):
         ledger["beliefs"](f'[gcn]\ncora = "so"\n"{key}" = "other"')
+
+
+def test_a_cell_says_how_many_settings_were_tried_and_whether_the_published_ones_did_best(
+    ledger: dict[str, Any],
+) -> None:
+    for model, dataset in [("gcn", "texas"), ("glognn", "cora"), ("hdp", "cora")]:
+        row = tuned(model, dataset)
+        said = ledger["budget"](model, dataset)
+        assert said.endswith(f", {row} tried") and (", published" in said) == (model == "glognn")
+    assert ledger["budgets"]() in (HOME / "PAPER.md").read_text(encoding="utf-8")
+
+
+def tuned(model: str, dataset: str) -> int:
+    """The settings that the traces of a cell hold, of both stages."""
+    (row,) = [
+        row
+        for row in json.loads((HOME / "results" / "tuning" / f"{model}.json").read_text())
+        if row["dataset"] == dataset
+    ]
+    found = 0
+    while row:
+        found += row["trials"] + row.get("initial", {}).get("trials", 0)
+        row = row.get("before")
+    return found
 
 
 def test_cells_that_are_not_trained_yet_are_named(ledger: dict[str, Any]) -> None:

@@ -35,6 +35,11 @@ class Chosen(Config):
     halves: bool = False
     """Whether it was judged by validation nodes that had no say in the epoch that is kept."""
 
+    @property
+    def tried(self) -> int:
+        """How many settings were tried in all, of both stages and in every search."""
+        return self.trials + self.initial_trials + self.earlier_trials
+
     def to_json(self) -> dict[str, Any]:
         """Return what is said, fit for JSON."""
         return {"by": self.by} | self.changes()

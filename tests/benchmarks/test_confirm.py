@@ -50,6 +50,20 @@ def test_a_search_of_the_rule_makes_no_two_candidates(confirm: Any) -> None:
     assert (first.order, second.order) == (1, 2) and not second.by_loss
 
 
+def test_candidates_come_from_all_searches_of_a_cell_those_that_chose_no_epoch_first(confirm: Any) -> None:
+    less = SEARCHED | {"config": {"dropout": 0.3}, "halves": True, "trace": [[0.6, 0.9, 3, 0.07, 32.0]]}
+    row = SEARCHED | {"config": {"learning_rate": 1e-9}, "before": less}
+    found = [(one.learning_rate, one.hidden_dim, one.dropout) for one in confirm["candidates"](row, 4)]
+    usual = tiny_config("mlp").__class__()
+    assert found[:2] == [(1e-9, usual.hidden_dim, usual.dropout), (0.07, 32, 0.3)]
+    assert found[2:] == [(1e-9, 8, usual.dropout), (0.05, 16, usual.dropout)]
+
+
+def test_on_a_large_graph_the_first_splits_are_enough(confirm: Any) -> None:
+    row = SEARCHED | {"config": tiny_config("mlp", epoch=5).changes()}
+    assert confirm["confirmed"](tiny_graph(), row, [1], 1, "cpu", splits=2)["splits"] == 2
+
+
 def test_the_half_that_judges_has_had_no_say(confirm: Any) -> None:
     graph = tiny_graph()
     for number, split in enumerate(confirm["halved"](graph)):
