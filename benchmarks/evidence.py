@@ -1,11 +1,12 @@
 """Write into PAPER.md what stands behind the cells of HDP that are below print: searches, judges and seeds.
 
     heterophily reproduce table1 --models hdp --datasets texas,cornell,wisconsin --seeds 5 --out results/seeds
+    python -m benchmarks.levers --datasets texas cornell wisconsin
     python -m benchmarks.evidence [--check]
 
-Searches are those of results/tuning/hdp.json, cells those of results/table1 and results/seeds. A cell is
-below print if its mean is lower by more than a standard error of ours; one that results/seeds lacks is an
-error.
+Searches are those of results/tuning, cells those of results/table1 and results/seeds, levers those of
+benchmarks/levers.json. A cell is below print if its mean is lower by more than a standard error of ours; one
+that results/seeds or the levers lack is an error.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.ledger import HOME, into_paper
+from benchmarks.levers import FILE as LEVERS
 from benchmarks.write_recipes import TUNED, searches
+from heterophily import MODELS
 from heterophily.bench.cells import Cell, read_cells
-from heterophily.bench.reproduce import COLUMNS
+from heterophily.bench.reproduce import COLUMNS, ROWS
 from heterophily.bench.table1 import Entry, table1
+from heterophily.recipes import chosen, recipe
 
 BEGIN, END = "<!-- evidence: benchmarks/evidence.py -->", "<!-- end of evidence -->"
 HEAD = (
@@ -75,6 +79,34 @@ def _with_spread(cell: Cell) -> str:
     return f"{100 * cell['mean']:.2f} ± {100 * cell['std']:.2f}"
 
 
+def levers(entries: list[Entry]) -> str:
+    """Return what single changes of the settings come to, and the best of the other models, on validation."""
+    names = [entry.dataset for entry in entries]
+    judged = {row["dataset"]: row["levers"] for row in json.loads(LEVERS.read_text())}
+    if lacking := [name for name in names if base_of(judged.get(name)) != recipe("hdp", name)]:
+        raise SystemExit(f"{LEVERS.name} lacks the recipe of {', '.join(lacking)}: run benchmarks.levers")
+    found = {
+        lever: [f"{100 * fmean(judged[name][lever]['judged']):.1f}" for name in names]
+        for lever in judged[names[0]]
+    }
+    found["the best of the 13 baselines, as searched"] = [rival(name) for name in names]
+    rows = [f"| {' | '.join([lever, *scores])} |" for lever, scores in found.items()]
+    return "\n".join([f"| | {' | '.join(names)} |", f"|---{'|--:' * len(names)}|", *rows])
+
+
+def base_of(judged: Mapping[str, Any] | None) -> object:
+    """Return the settings that the levers of a graph begin with."""
+    return judged["as in the recipe"]["config"] if judged else None
+
+
+def rival(dataset: str) -> str:
+    """Name the baseline that did best on validation nodes that chose no epoch."""
+    others = {model: chosen(model, dataset) for model in ROWS if model != "hdp"}
+    judged = {model: found.validation or 0.0 for model, found in others.items() if found.halves}
+    best = max(judged, key=lambda model: judged[model])
+    return f"{100 * judged[best]:.1f} ({MODELS[best].title})"
+
+
 def section() -> str:
     """Return all that stands between the markers."""
     entries = below()
@@ -92,7 +124,8 @@ def section() -> str:
         if (name := entry.dataset)
     ]
     head = HEAD.format(seeds=" or ".join(map(str, sorted(count))))
-    return "\n".join([head, "|---|---|--:|--:|--:|--:|--:|--:|--:|", *rows])
+    tried = "\n".join([head, "|---|---|--:|--:|--:|--:|--:|--:|--:|", *rows])
+    return f"{tried}\n\n{levers(entries)}"
 
 
 def main() -> None:

@@ -93,6 +93,10 @@ def test_a_search_is_told_in_words(tmp_path: Path) -> None:
         "mean validation score 85.42 on 10 splits of nodes that had no say in the epoch that is kept, "
         "best of 32 settings after 128 of the initial assignment, 264 in a search before"
     )
+    one = write(
+        tmp_path, "[texas]\nchosen = {by = 'searched', validation = 0.5, splits = 1, seeds = 1, trials = 1}\n"
+    )
+    assert note("hdp", "texas", one) == "mean validation score 50.00 on 1 split and 1 seed, best of 1 setting"
 
 
 # How they are read

@@ -53,9 +53,13 @@ class Chosen(Config):
         """Tell of the search; nothing where there was none or nothing is known of it."""
         if not self.splits:
             return ""
-        where = f"{self.splits} splits" + (f" and {self.seeds} seeds" if self.seeds else "")
+        where = _number(self.splits, "split") + (f" and {_number(self.seeds, 'seed')}" if self.seeds else "")
         where += " of nodes that had no say in the epoch that is kept" if self.halves else ""
-        effort = f", best of {self.trials} settings" if self.trials else ""
+        effort = f", best of {_number(self.trials, 'setting')}" if self.trials else ""
         effort += f" after {self.initial_trials} of the initial assignment" if self.initial_trials else ""
         effort += f", {self.earlier_trials} in a search before" if self.earlier_trials else ""
         return f"mean validation score {100 * self.validation:.2f} on {where}{effort}"
+
+
+def _number(count: int, name: str) -> str:
+    return f"{count} {name}" + ("s" if count != 1 else "")
