@@ -23,10 +23,11 @@ from heterophily.bench.cells import read_cells
 from heterophily.bench.reproduce import COLUMNS, ROWS
 from heterophily.bench.table1 import Entry, Table1, table1
 from heterophily.files import write_file
-from heterophily.recipes import chosen
+from heterophily.recipes import chosen, recipes
 
 HOME = Path(__file__).parent.parent
 BEGIN, END = "<!-- cells: benchmarks/ledger.py -->", "<!-- end of cells -->"
+FILTERED = ("chameleon-filtered", "squirrel-filtered")
 FAR = -2.0
 """Standard errors below print from which on a dataset must be named."""
 Beliefs = dict[str, dict[str, str]]
@@ -84,14 +85,31 @@ def budget(model: str, dataset: str) -> str:
 
 def budgets() -> str:
     """Say how many settings were tried for the cells of HDP and of the baselines."""
-    hdp, rest = (
-        sorted(chosen(model, dataset).tried for model in models for dataset in COLUMNS)
-        for models in (["hdp"], [model for model in ROWS if model != "hdp"])
-    )
-    return (
-        f"Settings tried for a cell: of HDP {hdp[0]} to {hdp[-1]}, of a baseline {rest[0]} to {rest[-1]}, "
-        f"for half of the baselines' cells {rest[len(rest) // 2]} or more."
-    )
+    said = []
+    for where, datasets in (("", COLUMNS), (" of the filtered graphs", FILTERED)):
+        hdp, rest = (
+            sorted(
+                chosen(model, dataset).tried
+                for model in models
+                for dataset in datasets
+                if own(model, dataset)
+            )
+            for models in (["hdp"], [model for model in ROWS if model != "hdp"])
+        )
+        said.append(
+            f"Settings tried for a cell{where}: of HDP {_span(hdp)}, of a baseline {_span(rest)}, "
+            f"for half of the baselines' cells {rest[len(rest) // 2]} or more."
+        )
+    return " ".join(said)
+
+
+def own(model: str, dataset: str) -> bool:
+    """Say whether a model has a recipe for the dataset itself."""
+    return dataset in recipes(model)
+
+
+def _span(counts: list[int]) -> str:
+    return " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
 
 
 def untrained(table: Table1) -> str:

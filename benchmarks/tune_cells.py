@@ -6,9 +6,9 @@
 
 MODEL:N proposes N settings of the model at a time, which the engine trains together.
 
-Every study starts from the packaged recipe and keeps epochs by validation accuracy, unless --space says that
-the rule is searched, too. FILE is added to cell by cell, so that a run that was stopped goes on;
-`write_recipes.py` turns it into recipes. Test labels stay closed.
+Every study starts from the packaged recipe, or that of a kindred graph, and keeps epochs by validation
+accuracy, unless --space says that the rule is searched, too. FILE is added to cell by cell, so that a run
+that was stopped goes on; `write_recipes.py` turns it into recipes. Test labels stay closed.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import torch
 
 from heterophily import load, tune
 from heterophily.bench.protocol import versions
+from heterophily.bench.reproduce import setting
 from heterophily.bench.tuning import Tuning, parse_range
 from heterophily.config import Range, types
 from heterophily.files import write_file
@@ -91,7 +92,7 @@ def cell(
 def first_proposals(
     model: str, dataset: str, kept: Path, kindred: str
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the recipe that a study begins with, and those of other datasets if they are to be tried.
+    """Return what a study begins with, the settings of Table 1, and the recipes of other datasets if wanted.
 
     They are those of the study's beginning: recipes may change while it is kept.
     """
@@ -101,7 +102,7 @@ def first_proposals(
         own = chosen(name, dataset).by if dataset in known else ""
         wanted = kindred == "all" or (kindred == "unknown" and own not in ("published", "searched"))
         others = [settings for other, settings in known.items() if other != dataset] if wanted else []
-        write_file(kept, json.dumps([known.get(dataset, {}), others]) + "\n")
+        write_file(kept, json.dumps([setting(name, dataset).config.changes(), others]) + "\n")
     found = json.loads(kept.read_text())
     return (found, []) if isinstance(found, dict) else (found[0], found[1])
 

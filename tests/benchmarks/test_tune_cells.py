@@ -1,0 +1,21 @@
+"""Where the search of a cell of Table 1 begins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from benchmarks.tune_cells import first_proposals
+from heterophily.recipes import recipe, recipes
+
+
+def test_a_study_begins_with_the_recipe_of_the_graph_or_of_a_kindred_one(tmp_path: Path) -> None:
+    assert first_proposals("gcn", "texas", tmp_path / "own", "") == (recipe("gcn", "texas"), [])
+    start, others = first_proposals("ugcn", "chameleon-filtered", tmp_path / "kindred", "unknown")
+    assert start == recipe("ugcn", "chameleon")
+    assert recipe("ugcn", "texas") in others and len(others) == len(recipes("ugcn"))
+
+
+def test_a_study_that_is_kept_goes_on_from_where_it_began(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text(json.dumps([{"dropout": 0.1}, [{"dropout": 0.2}]]))
+    assert first_proposals("gcn", "texas", tmp_path / "kept", "") == ({"dropout": 0.1}, [{"dropout": 0.2}])
