@@ -11,9 +11,8 @@ from heterophily.recipes import recipe, recipes
 
 def test_a_study_begins_with_the_recipe_of_the_graph_or_of_a_kindred_one(tmp_path: Path) -> None:
     assert first_proposals("gcn", "texas", tmp_path / "own", "") == (recipe("gcn", "texas"), [])
-    start, others = first_proposals("ugcn", "chameleon-filtered", tmp_path / "kindred", "unknown")
-    assert start == recipe("ugcn", "chameleon")
-    assert recipe("ugcn", "texas") in others and len(others) == len(recipes("ugcn"))
+    start, others = first_proposals("ugcn", "cornell-corrected", tmp_path / "kindred", "unknown")
+    assert start == recipe("ugcn", "cornell") and others == list(recipes("ugcn").values())
 
 
 def test_a_study_that_is_kept_goes_on_from_where_it_began(tmp_path: Path) -> None:
