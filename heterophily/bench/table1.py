@@ -224,12 +224,13 @@ def _entry(cell: Cell) -> Entry:
 def _placed(entries: Sequence[Entry]) -> list[Entry]:
     """Mark the best and the second best of each column; those that are printed alike share a place.
 
-    A rule takes none: it is there to measure the others by.
+    A rule takes none: it is there to measure the others by. Nor does a model that is alone in its column.
     """
     placed = []
     for entry in entries:
         others = [e.mean for e in entries if e.dataset == entry.dataset and MODELS[e.model].learns]
         above = {round(mean, 4) for mean in others if round(mean, 4) > round(entry.mean, 4)}
-        place = len(above) + 1 if len(above) < 2 and MODELS[entry.model].learns else None
+        contest = len(others) > 1 and MODELS[entry.model].learns
+        place = len(above) + 1 if len(above) < 2 and contest else None
         placed.append(replace(entry, place=place))
     return placed

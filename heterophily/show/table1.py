@@ -70,7 +70,7 @@ def legend(table: Table1) -> str:
         f" Each split is scored at the epoch of the best validation score{rule}. Below it the paper's "
         "number, where there is one, and ours less the paper's: in points, and in standard errors of our "
         "mean (std / √splits). In every column the best is bold and the second best underlined; rules that "
-        "learn nothing take no place."
+        "learn nothing take no place, nor does a model without another beside it."
     )
     if any(piece.number == MISSING for _, row in _rows(table) for piece in row):
         words += f" {MISSING}: not trained yet, with the paper's number."

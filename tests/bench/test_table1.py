@@ -55,11 +55,18 @@ def test_the_best_and_the_second_best_of_a_column_are_marked_and_ties_share() ->
 
 
 def test_a_rule_takes_no_place_however_few_others_there_are() -> None:
-    means = {"majority": 0.5, "twin-copy": 0.9, "mlp": 0.7}
+    means = {"majority": 0.5, "twin-copy": 0.9, "mlp": 0.7, "gcn": 0.6}
     table = table1([cell(name, "texas", [mean, mean]) for name, mean in means.items()])
     assert {entry.model: entry.place for entry in table.entries} == {
-        "majority": None, "twin-copy": None, "mlp": 1,
+        "majority": None, "twin-copy": None, "mlp": 1, "gcn": 2,
     }  # fmt: skip
+
+
+def test_a_model_that_is_alone_in_its_column_is_not_its_best() -> None:
+    cells = [cell("hdp", "tolokers", [0.8, 0.9]), cell("majority", "tolokers", [0.5, 0.5])]
+    cells += [cell("hdp", "texas", [0.8, 0.9]), cell("gcn", "texas", [0.7, 0.8])]
+    places = {(entry.model, entry.dataset): entry.place for entry in table1(cells).entries}
+    assert places["hdp", "tolokers"] is None and places["hdp", "texas"] == 1 and places["gcn", "texas"] == 2
 
 
 # What a reader is told
