@@ -102,7 +102,7 @@ def base_of(judged: Mapping[str, Any] | None) -> object:
 def rival(dataset: str) -> str:
     """Name the baseline that did best on validation nodes that chose no epoch."""
     others = {model: chosen(model, dataset) for model in ROWS if model != "hdp"}
-    judged = {model: found.validation or 0.0 for model, found in others.items() if found.halves}
+    judged = {model: found.validation for model, found in others.items() if found.halves}
     best = max(judged, key=lambda model: judged[model])
     return f"{100 * judged[best]:.1f} ({MODELS[best].title})"
 

@@ -88,12 +88,7 @@ def budgets() -> str:
     said = []
     for where, datasets in (("", COLUMNS), (" of the filtered graphs", FILTERED)):
         hdp, rest = (
-            sorted(
-                chosen(model, dataset).tried
-                for model in models
-                for dataset in datasets
-                if own(model, dataset)
-            )
+            sorted(chosen(m, name).tried for m in models for name in datasets if name in recipes(m))
             for models in (["hdp"], [model for model in ROWS if model != "hdp"])
         )
         said.append(
@@ -101,11 +96,6 @@ def budgets() -> str:
             f"for half of the baselines' cells {rest[len(rest) // 2]} or more."
         )
     return " ".join(said)
-
-
-def own(model: str, dataset: str) -> bool:
-    """Say whether a model has a recipe for the dataset itself."""
-    return dataset in recipes(model)
 
 
 def _span(counts: list[int]) -> str:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.levers --datasets texas cornell wisconsin --data DIR
 
-Every lever is the packaged recipe with one change, most of them beyond the ranges of Table 2, trained from
+Every lever is the packaged recipe with one change, some of them beyond the ranges of Table 2, trained from
 seeds that no search has seen. One half of a split's validation nodes keeps the epoch, the other half judges
 it, and the other way round (`confirm_cells.judged`). All goes into benchmarks/levers.json, from which
 `evidence.py` writes a table; a graph that is there is judged anew. Test labels stay closed.
@@ -23,7 +23,7 @@ from heterophily import MODELS, load
 from heterophily.bench.protocol import versions
 from heterophily.bench.tuning import blind
 from heterophily.files import write_file
-from heterophily.recipes import recipes
+from heterophily.recipes import recipe
 
 FILE = Path(__file__).parent / "levers.json"
 LEVERS: dict[str, dict[str, Any]] = {
@@ -45,7 +45,7 @@ def levers(dataset: str, data: str | None, device: str) -> dict[str, Any]:
     """Judge every lever on one graph, and the initial assignment alone."""
     graph = load(dataset, data=data)
     sealed = blind(graph, range(len(graph.splits)))
-    base = MODELS["hdp"].config.parse(recipes("hdp")[dataset])
+    base = MODELS["hdp"].config.parse(recipe("hdp", dataset))
     other = {"by_loss": not base.to_dict()["by_loss"]}
     settings = {name: base.replace(**(change or other)) for name, change in LEVERS.items()}
     settings = {"as in the recipe": base} | settings
