@@ -1,12 +1,15 @@
 """Judge the best settings of a search once more, by validation nodes that had no say in what is judged.
 
     python -m benchmarks.confirm_cells hdp --datasets texas cornell --best 10 --seeds 3 --data DIR --out FILE
+    python -m benchmarks.confirm_cells gcn gat --searched FOUND --best 3 --seeds 1 --data DIR --out FILE
 
 The highest of hundreds of validation scores, each the best of hundreds of epochs on some sixty nodes, is
 high by luck in part. Here the first few of a search (`tune_cells.py`, results/tuning or --searched) are
 trained from seeds that the search has not seen, and the validation nodes of each split are halved: training
 stops, and keeps an epoch, by one half, and the other half judges; then the other way round. Each setting is
-tried under both rules of which epoch to keep, that of the best score and that of the lowest loss.
+tried under both rules of which epoch to keep, that of the best score and that of the lowest loss. The
+recipe of a model of one stage is among them, so that a search on few splits replaces it only if it is better
+on all that are asked for.
 `write_recipes.py` lets what is confirmed go before what is not. Test labels stay closed.
 """
 
@@ -17,6 +20,7 @@ import json
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -30,6 +34,7 @@ from heterophily.bench.tuning import blind
 from heterophily.config import Config
 from heterophily.files import write_file
 from heterophily.graph import Graph, Split
+from heterophily.recipes import recipes
 from heterophily.training.runs import Run, train_runs
 from heterophily.training.seal import open_score
 
@@ -57,6 +62,13 @@ def candidates(row: Mapping[str, Any], best: int) -> list[Config]:
         if not any(alike(setting, other) for other in found):
             found.append(setting)
     return found[:best]
+
+
+def with_recipe(found: Sequence[Config], model: str, dataset: str) -> list[Config]:
+    """Return candidates and, unless it is one of them, the recipe that they are to replace."""
+    known = recipes(model).get(dataset)
+    recipe = [] if known is None else [MODELS[model].config.parse(known)]
+    return [*found, *(one for one in recipe if not any(alike(one, other) for other in found))]
 
 
 def read(base: Config, fields: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
@@ -126,7 +138,9 @@ def confirmed(
     if "initial" in row:
         first = row | row["initial"] | {"model": MODELS[model].first}
         before = judged(sealed, first["model"], both(candidates(first, best), (), model), seeds, device)
-    tried = judged(sealed, model, both(candidates(row, best), before, model), seeds, device)
+    rivals = candidates(row, best)
+    rivals = rivals if before else with_recipe(rivals, model, row["dataset"])
+    tried = judged(sealed, model, both(rivals, before, model), seeds, device)
     chosen = max(tried, key=lambda one: fmean(one["judged"]))
     kept = {name: row[name] for name in ("columns", "trace", "initial", "trials", "sampler") if name in row}
     return kept | {
@@ -141,7 +155,7 @@ def confirmed(
 def main() -> None:
     """Go through the cells; what FILE already has is left as it is."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model")
+    parser.add_argument("models", nargs="+")
     parser.add_argument("--datasets", nargs="+", required=True)
     parser.add_argument("--best", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=3)
@@ -157,11 +171,11 @@ def main() -> None:
     warnings.simplefilter("ignore")
     out, start = Path(args.out), time.perf_counter()
     done: list[dict[str, Any]] = json.loads(out.read_text()) if out.exists() else []
-    files = args.searched or [TUNED / f"{args.model}.json"]
+    files = args.searched or [TUNED / f"{model}.json" for model in args.models]
     rows = [row for file in files for row in json.loads(Path(file).read_text())]
-    for dataset in args.datasets:
-        cells = [row for row in rows if (row["model"], row["dataset"]) == (args.model, dataset)]
-        if not cells or any(row["dataset"] == dataset for row in done):
+    for dataset, model in product(args.datasets, args.models):
+        cells = [row for row in rows if (row["model"], row["dataset"]) == (model, dataset)]
+        if not cells or any((row["model"], row["dataset"]) == (model, dataset) for row in done):
             continue
         if time.perf_counter() - start > args.limit:
             break
@@ -172,7 +186,7 @@ def main() -> None:
         means = [100 * fmean(one["judged"]) for one in row["confirmed"]]
         said = f"{max(means):.2f} (searched {100 * row['searched']:.2f}), lowest {min(means):.2f}"
         rest = f"on average by score {fmean(means[::2]):.2f}, by loss {fmean(means[1::2]):.2f}"
-        print(f"{dataset:18s} {said}, {rest}", flush=True)
+        print(f"{dataset:18s} {model:8s} {said}, {rest}", flush=True)
         write_file(out, json.dumps(done) + "\n")
     print(f"{len(done)} cells, {time.perf_counter() - start:.0f} s")
 

@@ -1,10 +1,11 @@
 """Tune cells of Table 1 one after the other: `heterophily.tune` from each recipe, all into one file.
 
-    python benchmarks/tune_cells.py hdp --datasets texas cora --trials 200 --seconds 60 --data DIR --out FILE
-    python benchmarks/tune_cells.py gcn:64 gat:16 wrgat:16 --datasets texas --halves --seconds 8 --each 25 \
+    python -m benchmarks.tune_cells hdp --datasets texas cora --trials 200 --seconds 60 --data DIR --out FILE
+    python -m benchmarks.tune_cells gcn:64 gat:16 wrgat:16 --datasets texas --halves --seconds 8 --each 25 \
         --space all.select=score,loss wrgat.original_edges=true,false --out FILE
 
-MODEL:N proposes N settings of the model at a time, which the engine trains together.
+MODEL:N proposes N settings of the model at a time, which the engine trains together. --total N gives every
+cell what it lacks of N proposals; one that has them is left alone.
 
 Every study starts from the packaged recipe, or that of a kindred graph, and keeps epochs by validation
 accuracy, unless --space says that the rule is searched, too. FILE is added to cell by cell, so that a run
@@ -30,6 +31,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.write_recipes import TUNED, proposals
 from heterophily import load, tune
 from heterophily.bench.protocol import versions
 from heterophily.bench.reproduce import setting
@@ -113,6 +115,7 @@ def main() -> None:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--datasets", nargs="+", required=True)
     parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--total", type=int, help="instead: with those of the searches in results/tuning")
     parser.add_argument("--seconds", type=float, help="of each study; HDP has two")
     parser.add_argument("--limit", type=int, default=0, help="seconds for all; trials finished by then count")
     parser.add_argument("--each", type=int, default=0, help="seconds for a cell, as --limit for all")
@@ -146,7 +149,7 @@ def main() -> None:
         (dataset, model, int(batch) if batch else args.batch)
         for dataset in args.datasets
         for model, _, batch in (name.partition(":") for name in args.models)
-        if (model, dataset) not in known
+        if (model, dataset) not in known and wanted(model, dataset, args)
     ]
     start = time.time()
     ends = start + args.limit if args.limit else math.inf
@@ -200,7 +203,8 @@ def attempt(place: Place, args: argparse.Namespace, ends: float) -> dict[str, An
     try:
         kind, wide = find_model(model).config, of_model(model, args.space)
         ranges = {name: parse_range(kind, name, text) for name, text in wide.items()}
-        some = argparse.Namespace(**vars(args) | {"batch": batch})
+        trials = wanted(model, dataset, args)
+        some = argparse.Namespace(**vars(args) | {"batch": batch, "trials": trials})
         row = cell(graph_of(dataset, args.data), model, of_model(model, args.set), ranges, some)
     except Exception as error:  # one cell that fails must not cost the others
         if args.device.startswith("cuda"):
@@ -209,6 +213,15 @@ def attempt(place: Place, args: argparse.Namespace, ends: float) -> dict[str, An
     finally:
         signal.alarm(0)
     return row | {"jobs": args.jobs, "versions": versions(), "device": device_name(args.device)}
+
+
+def wanted(model: str, dataset: str, args: argparse.Namespace) -> int:
+    """Return how many settings are to be tried for a cell."""
+    file = TUNED / f"{model}.json"
+    if args.total is None or not file.exists():
+        return int(args.total or args.trials)
+    had = (proposals(row) for row in json.loads(file.read_text()) if row["dataset"] == dataset)
+    return max(args.total - sum(had), 0)
 
 
 @lru_cache(1)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from heterophily.recipes import recipe
 from tests.tiny import tiny_config, tiny_graph
 
 HERE = Path(__file__).parents[2] / "benchmarks"
@@ -57,6 +58,14 @@ def test_candidates_come_from_all_searches_of_a_cell_those_that_chose_no_epoch_f
     usual = tiny_config("mlp").__class__()
     assert found[:2] == [(1e-9, usual.hidden_dim, usual.dropout), (0.07, 32, 0.3)]
     assert found[2:] == [(1e-9, 8, usual.dropout), (0.05, 16, usual.dropout)]
+
+
+def test_what_was_found_is_judged_beside_the_recipe_that_it_is_to_replace(confirm: Any) -> None:
+    found, own = tiny_config("gcn"), recipe("gcn", "texas")
+    beside = confirm["with_recipe"]([found], "gcn", "texas")
+    assert beside == [found, found.parse(own)]
+    assert confirm["with_recipe"](beside, "gcn", "texas") == beside
+    assert confirm["with_recipe"]([found], "gcn", "tiny") == [found]
 
 
 def test_on_a_large_graph_the_first_splits_are_enough(confirm: Any) -> None:

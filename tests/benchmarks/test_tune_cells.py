@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from pathlib import Path
 
-from benchmarks.tune_cells import first_proposals
-from heterophily.recipes import recipe, recipes
+from benchmarks.tune_cells import first_proposals, wanted
+from heterophily.recipes import chosen, recipe, recipes
 
 
 def test_a_study_begins_with_the_recipe_of_the_graph_or_of_a_kindred_one(tmp_path: Path) -> None:
@@ -18,3 +19,11 @@ def test_a_study_begins_with_the_recipe_of_the_graph_or_of_a_kindred_one(tmp_pat
 def test_a_study_that_is_kept_goes_on_from_where_it_began(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text(json.dumps([{"dropout": 0.1}, [{"dropout": 0.2}]]))
     assert first_proposals("gcn", "texas", tmp_path / "kept", "") == ({"dropout": 0.1}, [{"dropout": 0.2}])
+
+
+def test_a_cell_is_given_what_it_lacks_of_a_common_budget() -> None:
+    had = chosen("gcn", "texas").tried
+    assert had > 1
+    more, none, other = (Namespace(total=had + 5), Namespace(total=had - 1), Namespace(total=None, trials=9))
+    assert [wanted("gcn", "texas", args) for args in (more, none, other)] == [5, 0, 9]
+    assert wanted("gcn", "a graph nobody has searched", more) == had + 5

@@ -244,7 +244,7 @@ def _lacking(page: Page, there: Container[str]) -> None:
 def _tuning(page: Page, tuned: Sequence[Mapping[str, Any]]) -> None:
     name, head = "Tuning", "Settings that were searched"
     if not tuned:
-        command = "python benchmarks/tune_cells.py MODEL --datasets DATASET --out results/tuning/MODEL.json"
+        command = "python -m benchmarks.tune_cells MODEL --datasets DATASET --out results/tuning/MODEL.json"
         page.section("tuning", name, head, _missing("No traces of tuning are there.", command))
         return
     heads = ["model", "dataset", "validation", "before the search", "trials", "splits", "seconds", "settings"]
