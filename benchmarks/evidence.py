@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.ledger import HOME, into_paper
 from benchmarks.levers import FILE as LEVERS
-from benchmarks.write_recipes import TUNED, searches
+from benchmarks.write_recipes import TUNED, is_judged, searches
 from heterophily import MODELS
 from heterophily.bench.cells import Cell, read_cells
 from heterophily.bench.reproduce import COLUMNS, ROWS
@@ -45,7 +45,7 @@ def told(search: Mapping[str, Any]) -> str:
     """Say how many settings a search tried, and its best; ʰ: judged by nodes that chose no epoch."""
     count = search.get("trials", 0) + search.get("initial", {}).get("trials", 0)
     best = search.get("searched", search["validation"])
-    return f"{count}: {100 * best:.1f}{'ʰ' if search.get('halves') or 'confirmed' in search else ''}"
+    return f"{count}: {100 * best:.1f}{'ʰ' if is_judged(search) else ''}"
 
 
 def judged(search: Mapping[str, Any]) -> list[str]:

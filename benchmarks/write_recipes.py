@@ -61,7 +61,7 @@ def searched(row: Mapping[str, Any]) -> Chosen:
         trials=row.get("trials", 0),
         initial_trials=row.get("initial", {}).get("trials", 0),
         earlier_trials=proposals(row["before"]) if "before" in row else 0,
-        halves="confirmed" in row or row.get("halves", False),
+        halves=is_judged(row),
     )
 
 
@@ -164,6 +164,11 @@ def searches(row: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
     while row:
         yield row
         row = row.get("before")
+
+
+def is_judged(row: Mapping[str, Any]) -> bool:
+    """Say whether a search was judged by validation nodes that chose no epoch."""
+    return "confirmed" in row or bool(row.get("halves"))
 
 
 def origin(cell: Cell, row: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def off(dataset: str, errors: float, seeds: int = 1) -> Table1:
 
 
 def test_every_cell_that_disagrees_is_in_the_ledger_with_what_is_believed_of_it() -> None:
-    command = [sys.executable, "benchmarks/ledger.py", "--check"]
+    command = [sys.executable, "-m", "benchmarks.ledger", "--check"]
     answer = subprocess.run(command, cwd=HOME, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
 
@@ -82,6 +82,19 @@ def test_a_cell_says_how_many_settings_were_tried_and_whether_the_published_ones
         said = ledger["budget"](model, dataset)
         assert said.endswith(f", {row} tried") and (", published" in said) == (model == "glognn")
     assert ledger["budgets"]() in (HOME / "PAPER.md").read_text(encoding="utf-8")
+
+
+def test_the_budget_of_every_cell_stands_in_one_table(ledger: dict[str, Any]) -> None:
+    head, _, *rows = ledger["tried"]().splitlines()
+    names = [name.strip() for name in head.strip("| ").split("|")]
+    (gcn,) = [row.strip("| ").split("|") for row in rows if row.startswith("| GCN |")]
+    assert int(gcn[names.index("texas")]) == tuned("gcn", "texas")
+    assert len(rows) == 14 and len(names) == len(gcn) == 10
+
+
+def test_what_a_search_gained_is_counted_on_settings_that_had_all_its_splits(ledger: dict[str, Any]) -> None:
+    trace = [[0.5, 1.0, 3, "a"], [0.9, 0.1, 1, "b"], [0.7, 0.3, 3, "c"]]
+    assert ledger["scores"]({"trace": trace}) == [0.5, 0.7] and ledger["scores"]({}) == []
 
 
 def tuned(model: str, dataset: str) -> int:
