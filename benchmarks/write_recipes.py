@@ -3,11 +3,12 @@
     python benchmarks/write_recipes.py [FILE ...]
 
 A cell of FILE takes its place in results/tuning/MODEL.json if its validation score is higher than that of the
-one there, which it keeps as its `before`; else it joins those before. One that was judged by nodes that chose
-no epoch (`--halves`) goes before one that was not, and one that was confirmed (`confirm_cells.py`) before
-both. HDP's recipes are all written anew; a baseline's keep the tables of datasets that were not tuned, which
-say themselves whose settings they hold; published ones that no other did better than stay published. Then
-the cells under results/table1 are told how their settings were chosen; all else in them stays.
+one there, which it keeps as its `before`; else, or if it came to the same setting, it joins those before. One
+that was judged by nodes that chose no epoch (`--halves`) goes before one that was not, and one that was
+confirmed (`confirm_cells.py`) before both. HDP's recipes are all written anew; a baseline's keep the tables
+of datasets that were not tuned, which say themselves whose settings they hold; published ones that no other
+did better than stay published. Then the cells under results/table1 are told how their settings were chosen;
+all else in them stays.
 """
 
 from __future__ import annotations
@@ -110,6 +111,12 @@ def standing(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
     return "confirmed" in row, row.get("halves", False), row["validation"]
 
 
+def surpasses(row: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """Say whether a cell takes the place of another: it stands higher, and not for having found the same."""
+    idle = "confirmed" not in row and config_of(row) == config_of(before) and not holds(row, before)
+    return standing(before) < standing(row) and not idle
+
+
 def after(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
     """Return a cell with the searches before it, but for those that are only its own beginning."""
     while before and holds(row, before):
@@ -151,7 +158,7 @@ def take_in(file: str) -> None:
         place = TUNED / f"{row['model']}.json"
         rows = json.loads(place.read_text()) if place.exists() else []
         before = next((other for other in rows if other["dataset"] == row["dataset"]), None)
-        if before is None or standing(before) < standing(row):
+        if before is None or surpasses(row, before):
             taken = after(before, row)
         else:
             taken = beneath(before, row)

@@ -134,6 +134,16 @@ def test_a_search_that_found_less_counts_all_the_same() -> None:
     assert write["beneath"](both, less) == both  # it is there already
 
 
+def test_a_search_that_ended_where_it_began_leaves_the_cell_as_it_was_judged() -> None:
+    surpasses = runpy.run_path(str(HERE / "write_recipes.py"))["surpasses"]
+    facts = {"model": "mlp", "config": {"dropout": 0.1}, "halves": True, "splits": 10}
+    held = facts | {"validation": 0.8, "trace": [[0.8]]}
+    same = facts | {"validation": 0.9, "trace": [[0.9]], "splits": 1}
+    assert not surpasses(same, held)
+    assert surpasses(same | {"config": {"dropout": 0.2}}, held) and surpasses(same | {"confirmed": []}, held)
+    assert surpasses(same | {"trace": [[0.8], [0.9]]}, held)  # the same study, gone on
+
+
 def test_a_cell_of_an_earlier_recipe_is_told_of_the_search_that_led_to_it() -> None:
     origin = runpy.run_path(str(HERE / "write_recipes.py"))["origin"]
     before = {"model": "mlp", "config": {"dropout": 0.11}, "validation": 0.91234, "splits": 3, "trials": 8}
