@@ -72,6 +72,11 @@ def config_of(row: Mapping[str, Any]) -> Config:
     return config.replace(rescale=round(config.rescale, 4)) if isinstance(config, HDPConfig) else config
 
 
+def written(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the setting that was found as a recipe has it."""
+    return {name: toml(value) for name, value in config_of(row).changes().items()}
+
+
 def hdp(rows: list[dict[str, Any]]) -> str:
     """Turn every study of HDP's into a table."""
     tables = []
@@ -113,7 +118,7 @@ def standing(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
 
 def surpasses(row: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
     """Say whether a cell takes the place of another: it stands higher, and not for having found the same."""
-    idle = "confirmed" not in row and config_of(row) == config_of(before) and not holds(row, before)
+    idle = "confirmed" not in row and written(row) == written(before) and not holds(row, before)
     return standing(before) < standing(row) and not idle
 
 

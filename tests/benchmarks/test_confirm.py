@@ -140,6 +140,7 @@ def test_a_search_that_ended_where_it_began_leaves_the_cell_as_it_was_judged() -
     held = facts | {"validation": 0.8, "trace": [[0.8]]}
     same = facts | {"validation": 0.9, "trace": [[0.9]], "splits": 1}
     assert not surpasses(same, held)
+    assert not surpasses(same | {"config": {"dropout": 0.1 + 1e-12}}, held)  # as a recipe has it
     assert surpasses(same | {"config": {"dropout": 0.2}}, held) and surpasses(same | {"confirmed": []}, held)
     assert surpasses(same | {"trace": [[0.8], [0.9]]}, held)  # the same study, gone on
 
