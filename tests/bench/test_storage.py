@@ -242,9 +242,10 @@ def test_a_worker_that_was_frozen_and_given_up_loses_nothing_and_counts_nothing_
 def test_workers_on_one_storage_share_the_work_and_none_of_it_is_done_twice(
     nursery: Nursery, tmp_path: Path, suffix: str
 ) -> None:
-    """A grid, whose points tell; four workers, of which one dies at work."""
+    """A grid, whose points tell; four workers, of which the first dies at its first batch."""
     ranges = {"weight_decay": [0.0, 0.1, 0.2, 0.3], "learning_rate": [0.01, 0.02, 0.03, 0.04, 0.05, 0.06]}
-    crew = [{"beside": True}, {"beside": True}, {"beside": True, "at": at(9)}, {}]
+    training = ["heterophily.bench.tuning.train_runs"]
+    crew = [{"beside": True, "at": at(1, training)}, {"beside": True}, {"beside": True}, {}]
     storage = tmp_path / f"grid.{suffix}"
     fixed = SMALL | {"dropout": 0.5, "feature_norm": "none"}
     search = {"trials": 100, "sampler": "grid", "batch": 2, "values": ranges, "config": fixed}
