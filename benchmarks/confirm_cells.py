@@ -1,7 +1,7 @@
 """Judge the best settings of a search once more, by validation nodes that had no say in what is judged.
 
     python -m benchmarks.confirm_cells hdp --datasets texas cornell --best 10 --seeds 3 --data DIR --out FILE
-    python -m benchmarks.confirm_cells gcn gat --searched FOUND --best 3 --seeds 1 --data DIR --out FILE
+    python -m benchmarks.confirm_cells gcn gat --datasets actor --searched FOUND --splits 5 --out FILE
 
 The highest of hundreds of validation scores, each the best of hundreds of epochs on some sixty nodes, is
 high by luck in part. Here the first few of a search (`tune_cells.py`, results/tuning or --searched) are
@@ -9,8 +9,8 @@ trained from seeds that the search has not seen, and the validation nodes of eac
 stops, and keeps an epoch, by one half, and the other half judges; then the other way round. Each setting is
 tried under both rules of which epoch to keep, that of the best score and that of the lowest loss. The
 recipe of a model of one stage is among them, so that a search on few splits replaces it only if it is better
-on all that are asked for.
-`write_recipes.py` lets what is confirmed go before what is not. Test labels stay closed.
+on all that are asked for. `write_recipes.py` lets what is confirmed go before what is not. Test labels stay
+closed.
 """
 
 from __future__ import annotations
