@@ -142,7 +142,11 @@ def confirmed(
     rivals = rivals if before else with_recipe(rivals, model, row["dataset"])
     tried = judged(sealed, model, both(rivals, before, model), seeds, device)
     chosen = max(tried, key=lambda one: fmean(one["judged"]))
-    kept = {name: row[name] for name in ("columns", "trace", "initial", "trials", "sampler") if name in row}
+    kept = {
+        name: row[name]
+        for name in ("columns", "trace", "initial", "trials", "race", "sampler")
+        if name in row
+    }
     return kept | {
         "model": row["model"], "dataset": row["dataset"], "splits": len(graph.splits),
         "config": chosen["config"], "validation": fmean(chosen["judged"]), "searched": row["validation"],

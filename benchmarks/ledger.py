@@ -17,7 +17,7 @@ import json
 import sys
 import tomllib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,8 @@ def budgets() -> str:
             f"Settings tried for a cell{where}: of HDP {_span(hdp)}, of a baseline {_span(rest)}, "
             f"for half of the baselines' cells {rest[len(rest) // 2]} or more."
         )
-    return " ".join(said)
+    ended = sum(chosen(m, name).raced for m in ROWS for name in recipes(m))
+    return " ".join(said) + (f" A race ended {ended:,} of them after a few epochs." if ended else "")
 
 
 def tried() -> str:
@@ -118,20 +119,27 @@ def tried() -> str:
 def gains() -> str:
     """Say what the second half of a search added to what the first half had found."""
     rows = (row for file in sorted(TUNED.glob("*.json")) for row in json.loads(file.read_text()))
-    curves = [scores(search) for row in rows for search in searches(row) if is_judged(search)]
-    added = [100 * (max(each) - max(each[: len(each) // 2])) for each in curves if len(each) >= LONG]
-    median, most = np.quantile(added, [0.5, 0.9])
+    found = (search for row in rows for search in searches(row) if is_judged(search))
+    traces = [search["trace"] for search in found if len(search.get("trace", ())) >= LONG]
+    median, most = np.quantile([100 * gained(trace) for trace in traces], [0.5, 0.9])
     return (
-        f"What more would find: in {len(added)} searches of {LONG} settings or more, judged by validation "
+        f"What more would find: in {len(traces)} searches of {LONG} settings or more, judged by validation "
         f"nodes without a say in the epoch, the second half of the settings raised the best score by "
         f"{median:.1f} points in the median, in one search of ten by more than {most:.1f}."
     )
 
 
-def scores(search: Mapping[str, Any]) -> list[float]:
-    """Return what validation made of the settings of a search, in order, of those that had all its splits."""
-    trace = search.get("trace", ())
-    return [score for score, _, splits, *_ in trace if splits == max(each[2] for each in trace)]
+def gained(trace: Sequence[Sequence[Any]]) -> float:
+    """Return what the second half of a search added to its best score, of settings that had all its splits.
+
+    A row of the trace is a setting: its score, its loss, on how many splits it was judged, and itself.
+    """
+    splits = max(had for _, _, had, *_ in trace)
+    first, best = (
+        max(score for score, _, had, *_ in some if had == splits)
+        for some in (trace[: len(trace) // 2], trace)
+    )
+    return float(best - first)
 
 
 def _span(counts: list[int]) -> str:

@@ -56,7 +56,7 @@ def short(found: Tuning) -> dict[str, Any]:
     ]
     return {
         "trials": len(table), "dropped": int((table["state"] == "dropped").sum()), "spared": found.spared,
-        "columns": kept, "trace": rows,
+        "race": found.task.race, "columns": kept, "trace": rows,
     }  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def cell(
         search = partial(
             tune, graph, model, args.trials, storage=journal, start=start, config=fixed,
             splits=splits, batch=args.batch, seconds=args.seconds, seed=args.seed, device=args.device,
-            halves=args.halves, ranges=ranges, kindred=kindred,
+            halves=args.halves, ranges=ranges, kindred=kindred, race=args.race,
         )  # fmt: skip
         try:
             found = search()
@@ -130,6 +130,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--halves", action="store_true", help="judge by validation nodes that chose no epoch")
+    parser.add_argument("--race", action="store_true", help="train to its end only what begins well")
     parser.add_argument("--tf32", action="store_true", help="round the factors of dense products on a GPU")
     parser.add_argument(
         "--kindred", nargs="?", const="all", default="", choices=["all", "unknown"],

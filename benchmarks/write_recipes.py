@@ -62,6 +62,7 @@ def searched(row: Mapping[str, Any]) -> Chosen:
         trials=row.get("trials", 0),
         initial_trials=row.get("initial", {}).get("trials", 0),
         earlier_trials=proposals(row["before"]) if "before" in row else 0,
+        raced=raced(row),
         halves=is_judged(row),
     )
 
@@ -155,6 +156,12 @@ def proposals(row: Mapping[str, Any]) -> int:
     """Count the settings that were tried for a cell, of both stages, in all searches."""
     own = row.get("trials", 0) + row.get("initial", {}).get("trials", 0)
     return own + (proposals(row["before"]) if "before" in row else 0)
+
+
+def raced(row: Mapping[str, Any]) -> int:
+    """Count those of them that a race ended early: no split was trained to its end."""
+    stages = (stage for search in searches(row) for stage in (search, search.get("initial", {})))
+    return sum(each[2] == 0 for stage in stages if stage.get("race") for each in stage["trace"])
 
 
 def take_in(file: str) -> None:

@@ -41,6 +41,23 @@ def test_a_dry_run_says_what_it_takes_and_leaves_nothing_behind(ask: Ask, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+def test_a_race_takes_less_by_its_forecast_and_says_whom_it_left_behind(ask: Ask) -> None:
+    race = ["tune", *MLP, "--set", "epoch=100", "--batch", "16", "--trials", "16", "--device", "cpu"]
+    whole, raced = (
+        json.loads(ask(*race, *more, "--dry-run", "--json").out)["forecast"] for more in ([], ["--race"])
+    )
+    assert whole["runs"] == 48 and whole["epochs"] == 100
+    assert raced["runs"] == 16 + 4 + 3 * 1, "a quarter goes on from each rung, to all three splits at last"
+    assert raced["epochs"] == pytest.approx((16 * 20 + 4 * 80 + 3 * 100) / 23)
+    answer = ask(*race, "--race")
+    assert answer.code == 0
+    told = (
+        r"(1\d) of the 16 trials were dropped, most of them after 20 or 80 epochs on one split, where they "
+    )
+    found = re.search(told + r"were not among the best 25 %; that spared (\d+) % of the runs", answer.out)
+    assert found and int(found[2]) == round(100 * int(found[1]) / 16)
+
+
 def test_a_study_leaves_recipe_trials_plots_and_summary_and_goes_on(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,8 +100,9 @@ def test_the_budget_of_every_cell_stands_in_one_table(ledger: dict[str, Any]) ->
 
 
 def test_what_a_search_gained_is_counted_on_settings_that_had_all_its_splits(ledger: dict[str, Any]) -> None:
-    trace = [[0.5, 1.0, 3, "a"], [0.9, 0.1, 1, "b"], [0.7, 0.3, 3, "c"]]
-    assert ledger["scores"]({"trace": trace}) == [0.5, 0.7] and ledger["scores"]({}) == []
+    trace = [[0.5, 1.0, 3, "a"], [0.9, 0.1, 1, "b"], [0.7, 0.3, 3, "c"], [0.6, 0.3, 3, "d"]]
+    assert ledger["gained"](trace) == pytest.approx(0.2)
+    assert ledger["gained"](trace[2:] + trace[:2]) == 0
 
 
 def tuned(model: str, dataset: str) -> int:

@@ -88,10 +88,12 @@ def test_a_word_that_says_nothing_of_it_is_refused(tmp_path: Path, said: str, se
 
 def test_a_search_is_told_in_words(tmp_path: Path) -> None:
     said = "by = 'searched', validation = 0.8542, splits = 10, trials = 32, initial_trials = 128"
-    file = write(tmp_path, f"[texas]\nchosen = {{{said}, earlier_trials = 264, halves = true}}\n")
+    more = "earlier_trials = 264, raced = 300, halves = true"
+    file = write(tmp_path, f"[texas]\nchosen = {{{said}, {more}}}\n")
     assert note("hdp", "texas", file) == (
         "mean validation score 85.42 on 10 splits of nodes that had no say in the epoch that is kept, "
-        "best of 32 settings after 128 of the initial assignment, 264 in a search before"
+        "best of 32 settings after 128 of the initial assignment, 264 in a search before; a race ended "
+        "300 of them early"
     )
     one = write(
         tmp_path, "[texas]\nchosen = {by = 'searched', validation = 0.5, splits = 1, seeds = 1, trials = 1}\n"

@@ -254,6 +254,7 @@ def _search(found: Findings) -> Chosen:
         splits=len(task.splits),
         trials=len(tuning.trials),
         initial_trials=len(first.tuning.trials) if first else 0,
+        raced=tuning.raced + (first.tuning.raced if first else 0),
         halves=task.halves,
     )
 

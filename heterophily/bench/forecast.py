@@ -1,7 +1,7 @@
 """What a study will take: the first proposals are trained for a few epochs, and the rest is extrapolated.
 
 It is a guess, good to a factor of two or so: nobody knows when a run will stop. A run is taken to end after
-twice its patience, and no proposal to be dropped.
+twice its patience, and no proposal to be dropped but by a race.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 from optuna.storages import InMemoryStorage
 
 from heterophily.bench.samplers import grid_size
-from heterophily.bench.tuning import SCREEN, Study, Task, own_fields, task_of
+from heterophily.bench.tuning import FIELD, RUNGS, SCREEN, Study, Task, own_fields, task_of
 from heterophily.config import Config, Range, types
 from heterophily.graph import Graph
 from heterophily.models import Model, find_model
@@ -36,7 +36,7 @@ class Forecast:
     """What is left of a study, or of two in a row."""
 
     runs: int
-    """Runs, if no proposal is dropped."""
+    """Runs, if no proposal is dropped but by a race."""
     epochs: float
     """Epochs of a run, as assumed."""
     seconds: float
@@ -66,6 +66,7 @@ def forecast(
     prune: bool = True,
     halves: bool = False,
     kindred: Sequence[Mapping[str, Any]] = (),
+    race: bool = False,
     device: str | torch.device = "cpu",
 ) -> Forecast:
     """Say what a study of so many trials will take; of two, where the model has another tuned before it.
@@ -76,7 +77,7 @@ def forecast(
     *before, trials = left
     given = config or {}
     task = task_of(
-        graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, kindred, device
+        graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, kindred, race, device
     )
     if sampler == "grid":
         trials = min(trials, grid_size(task.space))
@@ -86,7 +87,7 @@ def forecast(
     first = {name: r for name, r in (ranges or {}).items() if name in find_model(found.first).fields}
     return mine + forecast(
         graph, found.first, before, sampler=sampler, ranges=first, config=config, start=start, splits=splits,
-        batch=batch, seed=seed, prune=prune, halves=halves, kindred=kindred, device=device,
+        batch=batch, seed=seed, prune=prune, halves=halves, kindred=kindred, race=race, device=device,
     )  # fmt: skip
 
 
@@ -111,6 +112,8 @@ def _measured(task: Task, model: Model, graph: Graph, trials: int, device: torch
     epochs = mean(_epochs(config, model) for config in configs)
     each = 2 if task.halves else 1
     count = trials * len(task.splits) * each
+    if task.race:
+        count, epochs = _raced(trials * each, len(task.splits), epochs)
     seconds = count * epochs * mean(pace.seconds(last=True) for pace in paces)
     if model.first:  # its first stage is trained once for all proposals
         seconds += (
@@ -120,6 +123,14 @@ def _measured(task: Task, model: Model, graph: Graph, trials: int, device: torch
             * paces[0].seconds(last=False)
         )
     return Forecast(count, epochs, seconds, memory, device.type)
+
+
+def _raced(trials: int, splits: int, whole: float) -> tuple[int, float]:
+    """Return how many runs a race takes, and their epochs on average: a quarter goes on from each rung."""
+    counts = [trials / FIELD**k for k in range(len(RUNGS))] + [splits * trials / FIELD ** len(RUNGS)]
+    epochs = [min(rung, whole) for rung in RUNGS] + [whole]
+    runs = sum(counts)
+    return round(runs), sum(n * e for n, e in zip(counts, epochs, strict=True)) / runs
 
 
 def _epochs(config: Config, model: Model) -> float:

@@ -272,12 +272,19 @@ def _holder(trials: Iterable[FrozenTrial], place: int) -> FrozenTrial:
 
 
 def close(
-    study: optuna.Study, trial: FrozenTrial, state: TrialState, value: float | None = None, **attrs: Any
+    study: optuna.Study,
+    trial: FrozenTrial,
+    state: TrialState,
+    value: float | None = None,
+    steps: Mapping[int, float] | None = None,
+    **attrs: Any,
 ) -> None:
-    """End a trial, unless it has ended."""
+    """End a trial, unless it has ended; ``steps`` says how good it was on the way."""
     with suppress(UpdateFinishedTrialError):
         for name, content in attrs.items():
             study._storage.set_trial_user_attr(trial._trial_id, name, content)
+        for step, score in (steps or {}).items():
+            study._storage.set_trial_intermediate_value(trial._trial_id, step, score)
         values = None if value is None else [value]
         study._storage.set_trial_state_values(trial._trial_id, state=state, values=values)
 

@@ -50,6 +50,12 @@ SCREEN = 4
 """Splits on which a proposal is judged first; one that is clearly worse than the best stops there."""
 DOUBT = 0.1
 """A proposal is dropped when luck alone would make it look as bad with less than this probability."""
+RUNGS = (20, 80)
+"""Epochs of a race, on the first split, after each of which a proposal must be among the best to go on."""
+FIELD = 4
+"""One of so many goes on."""
+NOTHING: dict[str, Any] = {"epochs": [], "seconds": 0.0}
+"""What no training has cost."""
 WAIT = 0.5
 """Seconds between looks at what other workers do."""
 
@@ -73,6 +79,8 @@ class Task:
     """Whether half of the validation nodes keep an epoch and the others judge it, both ways round."""
     kindred: tuple[Mapping[str, Any], ...] = ()
     """Settings that did well elsewhere; they are proposed after the first."""
+    race: bool = False
+    """Whether a proposal must be among the best of all after a few epochs to be trained to its end."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it fit for JSON; equal texts are equal tasks."""
@@ -82,6 +90,7 @@ class Task:
         fixed = {n: v for n, v in settings if n not in self.space and (v or n not in LATER)}
         rest |= {"halves": True} if self.halves else {}  # studies from before the choices go on
         rest |= {"kindred": [dict(settings) for settings in self.kindred]} if self.kindred else {}
+        rest |= {"race": True} if self.race else {}
         return rest | {"space": ranges, "fixed": fixed, "splits": list(self.splits), "prune": self.prune}
 
     @property
@@ -113,6 +122,11 @@ class Tuning:
     initial: Tuning | None = None
     """The study of the model that was tuned before."""
 
+    @property
+    def raced(self) -> int:
+        """How many trials a race has ended after a few epochs."""
+        return int((self.trials["splits"] == 0).sum())
+
 
 @dataclass
 class Count:
@@ -143,6 +157,7 @@ def tune(
     prune: bool = True,
     halves: bool = False,
     kindred: Sequence[Mapping[str, Any]] = (),
+    race: bool = False,
     device: str | torch.device = "cpu",
     watch: Watch | None = None,
     tell: Callable[[str, Count], None] | None = None,
@@ -158,7 +173,9 @@ def tune(
     settings that did well elsewhere, as far as they are searched. Ranges are made to hold both. ``seconds``
     ends each study after the batch in which they run out. ``halves`` judges by validation nodes that had no
     say in which epoch is kept: one half keeps, the other judges, and vice versa. Of HDP, whose training
-    depends on them, these are two runs a split.
+    depends on them, these are two runs a split. ``race`` trains a proposal for a few epochs on the first
+    split, and to its end only while it is among the best of all that have come so far; the first proposal
+    always is.
     """
     found, title = find_model(model), study or f"{graph.name}-{find_model(model).name}"
     initial, given = None, dict(config or {})
@@ -170,14 +187,16 @@ def tune(
             graph, before.name, trials, storage=storage, study=study and f"{study}-initial", sampler=sampler,
             ranges={n: r for n, r in (ranges or {}).items() if n in before.fields}, config=given, start=start,
             splits=splits, batch=batch, seconds=seconds, seed=seed, prune=prune, halves=halves,
-            kindred=kindred, device=device, watch=watch, tell=tell, stop=(lambda: True) if begun else stop,
+            kindred=kindred, race=race, device=device, watch=watch, tell=tell,
+            stop=(lambda: True) if begun else stop,
         )  # fmt: skip
         settled = initial.config.to_dict()
         free = before.unread(initial.config)
         given |= {name: settled[name] for name in before.fields if name not in free}
     task = task_of(
-        graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, kindred, device, free
-    )
+        graph, found, sampler, ranges, given, start, splits, batch, seed, prune, halves, kindred, race,
+        device, free,
+    )  # fmt: skip
     with opened(storage) as held:
         work = Study(task, graph, held, title, device, watch)
         work.run(trials, seconds, tell, stop)
@@ -197,6 +216,7 @@ def task_of(
     prune: bool,
     halves: bool,
     kindred: Sequence[Mapping[str, Any]],
+    race: bool,
     device: str | torch.device,
     free: Collection[str] = (),
 ) -> Task:
@@ -228,7 +248,9 @@ def task_of(
     for position in positions:
         graph.split(position)  # says which there are
     batch = batch or (64 if torch.device(device).type == "cuda" else 16 if len(positions) > 1 else 32)
-    rest = sampler, batch, positions, seed, prune, halves, tuple(next_ones)
+    if race:
+        epoch_field(model)  # says that it has none
+    rest = sampler, batch, positions, seed, prune, halves, tuple(next_ones), race
     return Task(model.name, graph.name, searched, config, *rest)
 
 
@@ -236,6 +258,15 @@ def own_fields(model: Model, free: Collection[str] = ()) -> list[str]:
     """Return the settings that a model reads and that no model before it settles: its own, and the free."""
     before = find_model(model.first).fields if model.first else ()
     return [name for name in model.fields or types(model.config) if name in free or name not in before]
+
+
+def epoch_field(model: Model) -> str:
+    """Return the setting that ends a training of the model at the latest."""
+    own = own_fields(model)
+    found = next((name for name in ("epoch", "epoch_init") if name in own), None)
+    if found is None:
+        raise ConfigError(f"{model.title} has no setting called epoch, so its trainings cannot race")
+    return found
 
 
 def searched_fields(model: Model, free: Collection[str] = ()) -> dict[str, Range]:
@@ -426,19 +457,52 @@ class Study:
         best = self.best(trials[0].user_attrs["batch"])
         first = self.task.splits[:SCREEN] if self.task.prune and best else self.task.splits
         others = self.task.splits[len(first) :]
-        judged = self.train(trials, first)
+        raced = self.race(trials) if self.task.race else {}
+        ahead = [t for t in trials if "ended" not in raced.get(t.number, ())]
+        judged = self.train(ahead, first)
         if others:
-            rest = [t for t in trials if not (best and self.is_worse(judged[t.number]["validation"], best))]
+            rest = [t for t in ahead if not (best and self.is_worse(judged[t.number]["validation"], best))]
             for number, more in self.train(rest, others).items():
                 judged[number] = {name: kept + more[name] for name, kept in judged[number].items()}
+        for number, start in raced.items():
+            end = judged.get(number, NOTHING)
+            judged[number] = start | end | {name: start[name] + end[name] for name in NOTHING}
         self.study.set_user_attr(_results(trials[0]), {str(n): result for n, result in judged.items()})
         for trial in trials:
             self.settle(trial, judged[trial.number])
 
-    def train(self, trials: Sequence[FrozenTrial], splits: Sequence[int]) -> dict[int, dict[str, Any]]:
-        """Train all trials on some splits together; return what is kept of each, by its number."""
+    def race(self, trials: Sequence[FrozenTrial]) -> dict[int, dict[str, Any]]:
+        """Train a batch for a few epochs, then the best of it for some more; say of each how far it came.
+
+        One goes on that is among the best quarter of all that have come to its rung, before this batch and
+        in it. ``ended`` has the epochs after which one did not.
+        """
+        place = trials[0].user_attrs["place"]
+        before = [t.user_attrs["result"]["rungs"] for t in self.done() if t.user_attrs["place"] < place]
+        found: dict[int, dict[str, Any]] = {t.number: {"rungs": [], **NOTHING} for t in trials}
+        for rung, epochs in enumerate(RUNGS):
+            for number, result in self.train(trials, self.task.splits[:1], epochs).items():
+                mark = [result["validation"][0], -result["loss"][0]]
+                cost = {name: found[number][name] + result[name] for name in NOTHING}
+                found[number] = result | cost | {"rungs": [*found[number]["rungs"], mark]}
+            marks = [found[t.number]["rungs"][rung] for t in trials]
+            field = sorted([*marks, *(marks[rung] for marks in before if len(marks) > rung)], reverse=True)
+            bar = field[math.ceil(len(field) / FIELD) - 1]
+            for trial, mark in zip(trials, marks, strict=True):
+                if mark < bar and trial.user_attrs["place"]:
+                    found[trial.number]["ended"] = epochs
+            trials = [t for t in trials if "ended" not in found[t.number]]
+        return found
+
+    def train(
+        self, trials: Sequence[FrozenTrial], splits: Sequence[int], epochs: int | None = None
+    ) -> dict[int, dict[str, Any]]:
+        """Train all trials on some splits together, perhaps for a few epochs; return what is kept of each."""
         task, known = self.task, self.before()
         configs = [task.config.replace(**trial.params) for trial in trials]
+        if epochs is not None:
+            end = epoch_field(find_model(task.model))
+            configs = [config.replace(**{end: min(epochs, getattr(config, end))}) for config in configs]
         split = [part for i in splits for part in self.parts[i]]
         runs = [Run(task.model, config, part, task.seed) for config in configs for part in split]
         outcomes = iter(train_runs(self.graph, runs, self.device, watch=self.watch, known=known))
@@ -474,8 +538,9 @@ class Study:
         if not counts(self.study, trial):
             close(self.study, trial, TrialState.FAIL)
             return
-        whole = len(result["validation"]) == len(self.task.splits)
-        kept = {name: result[name] for name in ("validation", "loss", "epochs")}
+        whole = len(result["validation"]) == len(self.task.splits) and "ended" not in result
+        raced = [name for name in ("rungs", "ended") if name in result]
+        kept = {name: result[name] for name in ("validation", "loss", "epochs", *raced)}
         if any(broke := result.get("diverged", ())):  # split by split: epoch and term
             kept["diverged"] = broke
         close(
@@ -483,6 +548,7 @@ class Study:
             trial,
             TrialState.COMPLETE if whole else TrialState.PRUNED,
             mean(result["validation"]) if whole else None,
+            dict(zip(RUNGS, (score for score, _ in result.get("rungs", ())))),  # TPE heeds how far one came
             result=kept,
             seconds=result["seconds"],
         )
@@ -527,7 +593,7 @@ class Study:
                 "state": "complete" if t.state == TrialState.COMPLETE else "dropped",
                 "validation": mean(t.user_attrs["result"]["validation"]),
                 "loss": mean(t.user_attrs["result"]["loss"]),
-                "splits": len(t.user_attrs["result"]["validation"]),
+                "splits": _whole(t.user_attrs["result"]),
                 "epochs": sum(t.user_attrs["result"]["epochs"]), "seconds": t.user_attrs["seconds"],
                 **t.params,
             }
@@ -582,6 +648,11 @@ def luck(behind: Any) -> float:
     """
     behind = np.asarray(behind)
     return signed_ranks(behind[behind != 0])[1]
+
+
+def _whole(result: Mapping[str, Any]) -> int:
+    """Return on how many splits a trial was trained to its end."""
+    return 0 if "ended" in result else len(result["validation"])
 
 
 def _results(trial: FrozenTrial) -> str:

@@ -109,6 +109,14 @@ def tune(
             "on each split.",
         ),
     ] = False,
+    race: Annotated[
+        bool,
+        typer.Option(
+            "--race",
+            help="Train proposals for a few epochs on the first split, and only the best of them to the end: "
+            "many more in the same time.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what it would take; begin no study.")
     ] = False,
@@ -182,7 +190,7 @@ def tune(
     shared: dict[str, Any] = {
         "sampler": sampler, "ranges": ranges, "config": given, "start": first, "splits": positions,
         "batch": batch, "seed": seed, "prune": not no_prune, "halves": halves, "kindred": kin,
-        "device": where,
+        "race": race, "device": where,
     }  # fmt: skip
     if any(left):
         with waiting(console, "measuring a few epochs for a forecast"):

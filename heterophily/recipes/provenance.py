@@ -32,6 +32,8 @@ class Chosen(Config):
     """How many of the initial assignment before."""
     earlier_trials: int = 0
     """How many, of both, in a search before this one."""
+    raced: int = 0
+    """How many of all these a race ended after a few epochs."""
     halves: bool = False
     """Whether it was judged by validation nodes that had no say in the epoch that is kept."""
 
@@ -58,6 +60,7 @@ class Chosen(Config):
         effort = f", best of {_number(self.trials, 'setting')}" if self.trials else ""
         effort += f" after {self.initial_trials} of the initial assignment" if self.initial_trials else ""
         effort += f", {self.earlier_trials} in a search before" if self.earlier_trials else ""
+        effort += f"; a race ended {self.raced} of them early" if self.raced else ""
         return f"mean validation score {100 * self.validation:.2f} on {where}{effort}"
 
 

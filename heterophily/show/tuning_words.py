@@ -7,7 +7,7 @@ from typing import Any
 
 from heterophily.bench.findings import ENOUGH, Findings
 from heterophily.bench.forecast import Forecast
-from heterophily.bench.tuning import SCREEN
+from heterophily.bench.tuning import FIELD, RUNGS, SCREEN
 from heterophily.models import MODELS
 from heterophily.show.cards import value_words
 from heterophily.show.tables import METRICS, percent
@@ -117,11 +117,17 @@ def dropped_words(found: Findings) -> str:
     """Say how many trials were dropped and what that spared."""
     if not found.dropped:
         return f"None of the {len(found.tuning.trials)} trials was dropped early."
-    few = f"the first {SCREEN} splits"
+    count, spared = len(found.tuning.trials), f"that spared {100 * found.tuning.spared:.0f} % of the runs"
     were = "was" if found.dropped == 1 else "were"
+    if found.tuning.task.race:
+        rungs = " or ".join(str(epochs) for epochs in RUNGS)
+        return (
+            f"{found.dropped} of the {count} trials {were} dropped, most of them after {rungs} epochs on one "
+            f"split, where they were not among the best {100 // FIELD} %; {spared}."
+        )
     return (
-        f"{found.dropped} of the {len(found.tuning.trials)} trials {were} dropped after {few}, clearly worse "
-        f"than the best before them; that spared {100 * found.tuning.spared:.0f} % of the runs."
+        f"{found.dropped} of the {count} trials {were} dropped after the first {SCREEN} splits, clearly "
+        f"worse than the best before them; {spared}."
     )
 
 

@@ -49,9 +49,12 @@ def shuffled(graph: Graph, hidden: torch.Tensor) -> Graph:
     return graph.with_labels(y)
 
 
-@pytest.mark.parametrize("splits, sampler", [([0], "tpe"), ([0, 1], "anneal"), ([1, 2, 4, 5, 3], "tpe")])
+@pytest.mark.parametrize(
+    "splits, sampler, race",
+    [([0], "tpe", False), ([0, 1], "anneal", False), ([1, 2, 4, 5, 3], "tpe", False), ([2, 0], "tpe", True)],
+)
 def test_a_study_is_byte_identical_when_test_labels_are_shuffled(
-    tmp_path: Path, splits: list[int], sampler: str
+    tmp_path: Path, splits: list[int], sampler: str, race: bool
 ) -> None:
     graph = many_splits()
     hidden = torch.stack([graph.splits[i].test for i in splits]).all(0)
@@ -63,7 +66,7 @@ def test_a_study_is_byte_identical_when_test_labels_are_shuffled(
         )
     found = [
         tune(some, "mlp", 16, storage=tmp_path / f"{i}.db", splits=splits, batch=8, sampler=sampler,
-             config={"hidden_dim": 8, "epoch": 12})
+             config={"hidden_dim": 8, "epoch": 30 if race else 12}, race=race)
         for i, some in enumerate((graph, shuffled(graph, hidden)))
     ]  # fmt: skip
     assert dump(tmp_path / "0.db") == dump(tmp_path / "1.db")
@@ -187,6 +190,85 @@ def test_few_splits_are_all_trained_at_once(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(tuning, "train_runs", engine(lambda run: (1 - rate(run), rate(run))))
     found = search(tmp_path / "a.journal", splits=[5, 0, 2, 3])
     assert found.spared == 0 and set(found.trials["splits"]) == {4}
+
+
+def epochs(run: Run) -> int:
+    found: int = run.config.to_dict()["epoch"]
+    return found
+
+
+def test_in_a_race_only_the_best_quarter_of_all_that_came_to_a_rung_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Run] = []
+    monkeypatch.setattr(tuning, "train_runs", engine(lambda run: (1 - rate(run), rate(run)), asked))
+    whole = {"config": SMALL | {"weight_decay": 0.0, "dropout": 0.0, "feature_norm": "none", "epoch": 200}}
+    found = search(tmp_path / "a.journal", 48, sampler="random", splits=[1, 2], batch=16, race=True, **whole)
+    ended, came = {20: 0, 80: 0}, {20: [], 80: []}  # type: ignore[var-annotated]
+    for k in range(0, 48, 16):
+        batch = list(found.trials["learning_rate"][k : k + 16])
+        for rung in (20, 80):
+            came[rung] += batch
+            bar = sorted(came[rung])[-(-len(came[rung]) // 4) - 1]
+            stay = [lr for lr in batch if lr <= bar or (k == 0 and lr == found.trials["learning_rate"][0])]
+            ended[rung] += len(batch) - len(stay)
+            batch = stay
+    kinds = [sum(epochs(run) == end for run in asked) for end in (20, 80, 200)]
+    assert kinds == [48, 48 - ended[20], 2 * (48 - ended[20] - ended[80])]
+    assert {position(run) for run in asked if epochs(run) < 200} == {1}, "a race is run on the first split"
+    assert (found.trials["state"] == "complete").sum() == kinds[2] / 2 < 8
+    assert set(found.trials["splits"]) == {0, 2}, "nothing was trained to its end on one split alone"
+    assert found.spared == pytest.approx(1 - kinds[2] / 96)
+    assert found.config.to_dict()["learning_rate"] == found.trials["learning_rate"].min()
+    assert found.config.to_dict()["epoch"] == 200, "what races briefly is to be trained as long as any other"
+
+
+def test_the_first_proposal_is_trained_to_its_end_however_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = {"learning_rate": 0.9}
+    judge = engine(lambda run: (float(epochs(run) == 200) if rate(run) == 0.9 else 0.5, 1.0))
+    monkeypatch.setattr(tuning, "train_runs", judge)
+    found = search(tmp_path / "a.journal", start=first, race=True, config=SMALL | {"epoch": 200})
+    assert found.validation == 1 and found.config.to_dict()["learning_rate"] == 0.9
+
+
+def test_a_raced_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"graph": tiny_graph(), "race": True, "splits": [0, 1], "halves": True}
+    given["config"] = {"hidden_dim": 8, "epoch": 120, "patience": 40}
+    whole = search(tmp_path / "whole.journal", **given)
+    assert set(whole.trials["state"]) == {"complete", "dropped"}
+    for trials in (8, 24):
+        search(tmp_path / "parts.journal", trials, **given)
+    assert dump(tmp_path / "parts.journal") == dump(tmp_path / "whole.journal")
+    with pytest.raises(ConfigError, match="with another race"):
+        search(tmp_path / "parts.journal", 24, **given | {"race": False})
+
+
+def test_of_hdp_both_stages_race_each_by_its_own_epochs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Run] = []
+
+    def spied(graph: Graph, runs: Sequence[Run], *args: Any, **more: Any) -> Any:
+        asked.extend(runs)
+        return train_runs(graph, runs, *args, **more)
+
+    monkeypatch.setattr(tuning, "train_runs", spied)
+    config = HDP | {"epoch": 25, "patience": 25, "epoch_init": 25, "patience_init": 25}
+    found = tune(
+        tiny_graph(), "hdp", 4, storage=tmp_path / "a.journal", splits=[0], batch=4, config=config, race=True
+    )
+    assert found.task.race and found.initial is not None and found.initial.task.race
+    ends = {run.model: set() for run in asked}  # type: ignore[var-annotated]
+    for run in asked:
+        ends[run.model].add((run.config.to_dict()["epoch_init"], run.config.to_dict()["epoch"]))
+    assert ends == {"hdp-init": {(20, 25), (25, 25)}, "hdp": {(25, 20), (25, 25)}}
+
+
+def test_what_has_no_epochs_cannot_race(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="Majority has no setting called epoch, so its trainings cannot"):
+        tune(tiny_graph(), "majority", 4, storage=tmp_path / "a.journal", race=True)
 
 
 def test_the_odds_of_luck_are_those_of_wilcoxon() -> None:

@@ -125,6 +125,15 @@ def test_a_cell_keeps_the_searches_before_it_and_counts_each_setting_once() -> N
     assert write["proposals"](confirmed) == 5 and confirmed["before"] == more
 
 
+def test_a_recipe_says_how_many_settings_a_race_ended_in_all_searches() -> None:
+    write = runpy.run_path(str(HERE / "write_recipes.py"))
+    facts = {"model": "mlp", "config": {}, "validation": 0.9, "splits": 2}
+    before = facts | {"trials": 2, "trace": [[0.9, 1, 2], [0.8, 1, 0]]}  # no race: 0 is of something else
+    first = facts | {"trials": 3, "race": True, "trace": [[0.9, 1, 2], [0.8, 1, 0], [0.7, 1, 0]]}
+    found = first | {"initial": first, "before": first | {"before": before}}
+    assert write["searched"](found).raced == 2 + 2 + 2
+
+
 def test_a_search_that_found_less_counts_all_the_same() -> None:
     write = runpy.run_path(str(HERE / "write_recipes.py"))
     best = {"validation": 0.9, "trials": 1, "trace": [[0.9]]}
