@@ -1,7 +1,7 @@
 """Judge the best settings of a search once more, by validation nodes that had no say in what is judged.
 
     python -m benchmarks.confirm_cells hdp --datasets texas cornell --best 10 --seeds 3 --data DIR --out FILE
-    python -m benchmarks.confirm_cells gcn gat --datasets actor --searched FOUND --splits 5 --out FILE
+    python -m benchmarks.confirm_cells gcn gat --datasets actor --open --best 2 --splits 5 --out FILE
 
 The highest of hundreds of validation scores, each the best of hundreds of epochs on some sixty nodes, is
 high by luck in part. Here the first few of a search (`tune_cells.py`, results/tuning or --searched) are
@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import product, zip_longest
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -45,23 +46,43 @@ RULES = ("by_loss", "select")
 def candidates(row: Mapping[str, Any], best: int) -> list[Config]:
     """Return the setting that was chosen, then the next best of those that were judged on all splits.
 
-    Of a model of one stage those of the searches before count as well, judged by nodes that chose no epoch
-    ahead of the others.
+    Of a model of one stage those of the searches before count as well, the best of each, then the next of
+    each, as scores on different splits say nothing of each other; searches that were judged by nodes that
+    chose no epoch come first. What the setting was judged beside already is left out.
     """
+    kind = MODELS[row["model"]].config
     ranked = []
-    for search in [row] if "initial" in row else searches(row):
-        base = MODELS[row["model"]].config.parse(search["config"])
+    for search in sorted([row] if "initial" in row else searches(row), key=lambda one: not halves(one)):
+        base = kind.parse(search["config"])
         score, loss, splits, *fields = search.get("columns", ["", "", ""])
         assert (score, loss, splits) in {("validation", "loss", "splits"), ("", "", "")}
-        for each in search.get("trace", []):
-            if each[2] == search["splits"]:
-                rank = (not search.get("halves", False), -each[0], each[1])
-                ranked.append((rank, base.replace(**read(base, fields, each[3:]))))
-    found = [MODELS[row["model"]].config.parse(row["config"])]
-    for _, setting in sorted(ranked, key=lambda each: each[0]):
-        if not any(alike(setting, other) for other in found):
+        whole = [each for each in search.get("trace", []) if each[2] == search["splits"]]
+        whole.sort(key=lambda each: (-each[0], each[1]))
+        ranked.append([base, *(base.replace(**read(base, fields, each[3:])) for each in whole)])
+    found, judged = [kind.parse(row["config"])], [kind.parse(one["config"]) for one in beaten(row)]
+    for setting in (one for each in zip_longest(*ranked) for one in each if one is not None):
+        if not any(alike(setting, other) for other in (*found, *judged)):
             found.append(setting)
     return found[:best]
+
+
+def halves(row: Mapping[str, Any]) -> bool:
+    """Say whether the scores of a search's trace are of nodes that chose no epoch."""
+    return bool(row.get("halves"))
+
+
+def beaten(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return what a setting that was confirmed was judged beside; of two stages it is judged anew."""
+    return () if "initial" in row else row.get("confirmed", ())
+
+
+def is_open(row: Mapping[str, Any]) -> bool:
+    """Say whether a race found better than it began with and the setting was not judged since."""
+    kind = MODELS[row["model"]].config
+    judged = [kind.parse(one["config"]) for one in (row, *row.get("confirmed", ()))]
+    races = (search for search in searches(row.get("before")) if search.get("race"))
+    rose = (kind.parse(one["config"]) for one in races if one["validation"] > one["validation_at_start"])
+    return any(not any(alike(setting, one) for one in judged) for setting in rose)
 
 
 def with_recipe(found: Sequence[Config], model: str, dataset: str) -> list[Config]:
@@ -77,9 +98,13 @@ def read(base: Config, fields: Sequence[str], values: Sequence[Any]) -> dict[str
 
 
 def alike(one: Config, other: Config) -> bool:
-    """Say whether two settings are the same to the digits that a trace keeps."""
+    """Say whether two settings are the same to the digits that a trace keeps, under whatever rule."""
     a, b = one.to_dict(), other.to_dict()
-    return all(a[k] == b[k] or (isinstance(a[k], float) and abs(a[k] - b[k]) < 1e-5) for k in a)
+    return all(
+        a[k] == b[k] or (isinstance(a[k], float) and math.isclose(a[k], b[k], rel_tol=1e-3))
+        for k in a
+        if k not in RULES
+    )
 
 
 def rules(setting: Config) -> list[Config]:
@@ -163,6 +188,10 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", required=True)
     parser.add_argument("--best", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1, help="the first of them")
+    parser.add_argument(
+        "--open", action="store_true", help="only where a race found better that was not judged since"
+    )
     parser.add_argument("--splits", type=int, help="judge on the first splits only")
     parser.add_argument(
         "--searched", nargs="*", default=[], help="files of searches instead of results/tuning"
@@ -179,11 +208,13 @@ def main() -> None:
     rows = [row for file in files for row in json.loads(Path(file).read_text())]
     for dataset, model in product(args.datasets, args.models):
         cells = [row for row in rows if (row["model"], row["dataset"]) == (model, dataset)]
+        cells = [row for row in cells if is_open(row) or not args.open]
         if not cells or any((row["model"], row["dataset"]) == (model, dataset) for row in done):
             continue
         if time.perf_counter() - start > args.limit:
             break
-        graph, seeds = load(dataset, data=args.data), range(1, args.seeds + 1)
+        graph = load(dataset, data=args.data)
+        seeds = range(args.seed, args.seed + args.seeds)
         highest = max(cells, key=lambda row: row["validation"])
         row = confirmed(graph, highest, seeds, args.best, args.device, args.splits)
         done.append(row)

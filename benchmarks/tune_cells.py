@@ -23,7 +23,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import lru_cache, partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -52,7 +52,8 @@ def short(found: Tuning) -> dict[str, Any]:
     table = found.trials
     kept = ["validation", "loss", "splits", *found.task.space]
     rows = [
-        [v if isinstance(v, str | bool) else round(float(v), 5) for v in row] for row in table[kept].values
+        [v if isinstance(v, str | bool) else float(f"{float(v):.5g}") for v in row]
+        for row in table[kept].values
     ]
     return {
         "trials": len(table), "dropped": int((table["state"] == "dropped").sum()), "spared": found.spared,
@@ -209,7 +210,8 @@ def attempt(place: Place, args: argparse.Namespace, ends: float) -> dict[str, An
         row = cell(graph_of(dataset, args.data), model, of_model(model, args.set), ranges, some)
     except Exception as error:  # one cell that fails must not cost the others
         if args.device.startswith("cuda"):
-            torch.cuda.empty_cache()
+            with suppress(RuntimeError):  # what broke the device breaks this, too
+                torch.cuda.empty_cache()
         return f"{type(error).__name__}: {error}"[:300]
     finally:
         signal.alarm(0)

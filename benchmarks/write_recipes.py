@@ -3,12 +3,12 @@
     python benchmarks/write_recipes.py [FILE ...]
 
 A cell of FILE takes its place in results/tuning/MODEL.json if its validation score is higher than that of the
-one there, which it keeps as its `before`; else, or if it came to the same setting, it joins those before. One
-that was judged by nodes that chose no epoch (`--halves`) goes before one that was not, and one that was
-confirmed (`confirm_cells.py`) before both. HDP's recipes are all written anew; a baseline's keep the tables
-of datasets that were not tuned, which say themselves whose settings they hold; published ones that no other
-did better than stay published. Then the cells under results/table1 are told how their settings were chosen;
-all else in them stays.
+one there, which it keeps as its `before`; else, or if it came to the same setting, raced, or was judged on
+fewer splits, it joins those before. One that was judged by nodes that chose no epoch (`--halves`) goes before
+one that was not, and one that was confirmed (`confirm_cells.py`) before both. HDP's recipes are all written
+anew; a baseline's keep the tables of datasets that were not tuned, which say themselves whose settings they
+hold; published ones that no other did better than stay published. Then the cells under results/table1 are
+told how their settings were chosen; all else in them stays.
 """
 
 from __future__ import annotations
@@ -118,9 +118,13 @@ def standing(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
 
 
 def surpasses(row: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """Say whether a cell takes the place of another: it stands higher, and not for having found the same."""
-    idle = "confirmed" not in row and written(row) == written(before) and not holds(row, before)
-    return standing(before) < standing(row) and not idle
+    """Say whether a cell takes the place of another: it stands higher, and not for having found the same.
+
+    What a race found, or a search on fewer splits than the other's, must be confirmed before.
+    """
+    idle = written(row) == written(before) and not holds(row, before)
+    less = row["splits"] < before["splits"] or row.get("race", False)
+    return standing(before) < standing(row) and ("confirmed" in row or not (idle or less))
 
 
 def after(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:

@@ -51,13 +51,35 @@ def test_a_search_of_the_rule_makes_no_two_candidates(confirm: Any) -> None:
     assert (first.order, second.order) == (1, 2) and not second.by_loss
 
 
-def test_candidates_come_from_all_searches_of_a_cell_those_that_chose_no_epoch_first(confirm: Any) -> None:
-    less = SEARCHED | {"config": {"dropout": 0.3}, "halves": True, "trace": [[0.6, 0.9, 3, 0.07, 32.0]]}
-    row = SEARCHED | {"config": {"learning_rate": 1e-9}, "before": less}
+def test_candidates_are_the_best_of_each_search_in_turn_those_that_chose_no_epoch_first(confirm: Any) -> None:
+    trace = [[0.6, 0.9, 3, 0.07, 32.0], [0.7, 0.9, 3, 0.06, 32.0]]
+    config = {"dropout": 0.3, "learning_rate": 0.06, "hidden_dim": 32}
+    less = SEARCHED | {"config": config, "halves": True, "trace": trace}
+    row = SEARCHED | {"config": {"learning_rate": 1e-9, "hidden_dim": 8}, "before": less}
     found = [(one.learning_rate, one.hidden_dim, one.dropout) for one in confirm["candidates"](row, 4)]
-    usual = tiny_config("mlp").__class__()
-    assert found[:2] == [(1e-9, usual.hidden_dim, usual.dropout), (0.07, 32, 0.3)]
-    assert found[2:] == [(1e-9, 8, usual.dropout), (0.05, 16, usual.dropout)]
+    usual = tiny_config("mlp").__class__().dropout
+    assert found == [(1e-9, 8, usual), (0.06, 32, 0.3), (0.07, 32, 0.3), (0.05, 16, usual)]
+
+
+def test_what_a_setting_was_judged_beside_is_no_candidate_again(confirm: Any) -> None:
+    won, lost = {"learning_rate": 1e-9, "hidden_dim": 8}, {"learning_rate": 0.05, "hidden_dim": 16}
+    row = SEARCHED | {"config": won, "confirmed": [{"config": one} for one in (won, lost)]}
+    assert [one.learning_rate for one in confirm["candidates"](row, 4)] == [1e-9, 0.02]
+
+
+def test_a_race_is_open_until_what_it_found_is_judged_beside_the_recipe(confirm: Any) -> None:
+    race = {"race": True, "config": {"dropout": 0.3}, "validation": 0.9, "validation_at_start": 0.8}
+    row = SEARCHED | {"config": {"dropout": 0.1}}
+    assert not confirm["is_open"](row)
+    assert confirm["is_open"](row | {"before": race})
+    assert not confirm["is_open"](row | {"before": race | {"validation_at_start": 0.9}})
+    assert not confirm["is_open"](row | {"before": race, "confirmed": [{"config": race["config"]}]})
+    assert not confirm["is_open"](row | {"before": race, "config": race["config"] | {"select": "loss"}})
+
+
+def test_small_weight_decays_are_not_taken_for_one_another(confirm: Any) -> None:
+    one, other = (tiny_config("mlp", weight_decay=decay) for decay in (5e-6, 1e-5))
+    assert not confirm["alike"](one, other) and confirm["alike"](one, one.replace(select="loss"))
 
 
 def test_what_was_found_is_judged_beside_the_recipe_that_it_is_to_replace(confirm: Any) -> None:
@@ -147,11 +169,22 @@ def test_a_search_that_ended_where_it_began_leaves_the_cell_as_it_was_judged() -
     surpasses = runpy.run_path(str(HERE / "write_recipes.py"))["surpasses"]
     facts = {"model": "mlp", "config": {"dropout": 0.1}, "halves": True, "splits": 10}
     held = facts | {"validation": 0.8, "trace": [[0.8]]}
-    same = facts | {"validation": 0.9, "trace": [[0.9]], "splits": 1}
+    same = facts | {"validation": 0.9, "trace": [[0.9]]}
     assert not surpasses(same, held)
     assert not surpasses(same | {"config": {"dropout": 0.1 + 1e-12}}, held)  # as a recipe has it
     assert surpasses(same | {"config": {"dropout": 0.2}}, held) and surpasses(same | {"confirmed": []}, held)
     assert surpasses(same | {"trace": [[0.8], [0.9]]}, held)  # the same study, gone on
+
+
+def test_what_a_race_found_or_fewer_splits_showed_becomes_a_recipe_only_when_it_is_confirmed() -> None:
+    surpasses = runpy.run_path(str(HERE / "write_recipes.py"))["surpasses"]
+    facts = {"model": "mlp", "halves": True, "splits": 3}
+    held = facts | {"config": {"dropout": 0.1}, "validation": 0.8, "trace": [[0.8]]}
+    found = facts | {"config": {"dropout": 0.2}, "validation": 0.9, "trace": [[0.9]]}
+    assert surpasses(found, held)
+    for less in ({"race": True}, {"splits": 2}):
+        assert not surpasses(found | less, held)
+        assert surpasses(found | less | {"confirmed": []}, held)
 
 
 def test_a_cell_of_an_earlier_recipe_is_told_of_the_search_that_led_to_it() -> None:
