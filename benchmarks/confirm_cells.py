@@ -19,8 +19,8 @@ import argparse
 import json
 import math
 import time
-import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product, zip_longest
 from pathlib import Path
 from statistics import fmean
@@ -28,8 +28,9 @@ from typing import Any
 
 import torch
 
+from benchmarks.cells import cell_by_cell, device_name, failed, graph_of
 from benchmarks.write_recipes import TUNED, searches
-from heterophily import MODELS, load
+from heterophily import MODELS
 from heterophily.bench.protocol import versions
 from heterophily.bench.tuning import blind
 from heterophily.config import Config
@@ -177,7 +178,7 @@ def confirmed(
         "config": chosen["config"], "validation": fmean(chosen["judged"]), "searched": row["validation"],
         "seeds": list(seeds), "confirmed": tried, "confirmed_before": before,
         "seconds": time.perf_counter() - begin, "versions": versions(),
-        "device": torch.cuda.get_device_name() if "cuda" in device else "cpu",
+        "device": device_name(device),
     }  # fmt: skip
 
 
@@ -197,33 +198,45 @@ def main() -> None:
         "--searched", nargs="*", default=[], help="files of searches instead of results/tuning"
     )
     parser.add_argument("--limit", type=float, default=float("inf"), help="seconds after which to start none")
+    parser.add_argument("--jobs", type=int, default=1, help="cells at a time, in processes of their own")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--data")
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
-    warnings.simplefilter("ignore")
-    out, start = Path(args.out), time.perf_counter()
+    out, start = Path(args.out), time.time()
     done: list[dict[str, Any]] = json.loads(out.read_text()) if out.exists() else []
+    known = [(row["model"], row["dataset"]) for row in done]
     files = args.searched or [TUNED / f"{model}.json" for model in args.models]
     rows = [row for file in files for row in json.loads(Path(file).read_text())]
-    for dataset, model in product(args.datasets, args.models):
-        cells = [row for row in rows if (row["model"], row["dataset"]) == (model, dataset)]
-        cells = [row for row in cells if is_open(row) or not args.open]
-        if not cells or any((row["model"], row["dataset"]) == (model, dataset) for row in done):
+    rows = [row for row in rows if is_open(row) or not args.open]
+    best: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: row["validation"]):
+        best[row["model"], row["dataset"]] = row
+    cells = ((model, dataset) for dataset, model in product(args.datasets, args.models))
+    places = [best[cell] for cell in cells if cell in best and cell not in known]
+    task = partial(attempt, args=args, ends=start + args.limit)
+    for place, row in cell_by_cell(task, places, args.device, args.jobs):
+        if isinstance(row, str):
+            print(f"{place['dataset']:18s} {place['model']:8s} {row}", flush=True)
             continue
-        if time.perf_counter() - start > args.limit:
-            break
-        graph = load(dataset, data=args.data)
-        seeds = range(args.seed, args.seed + args.seeds)
-        highest = max(cells, key=lambda row: row["validation"])
-        row = confirmed(graph, highest, seeds, args.best, args.device, args.splits)
         done.append(row)
         means = [100 * fmean(one["judged"]) for one in row["confirmed"]]
         said = f"{max(means):.2f} (searched {100 * row['searched']:.2f}), lowest {min(means):.2f}"
         rest = f"on average by score {fmean(means[::2]):.2f}, by loss {fmean(means[1::2]):.2f}"
-        print(f"{dataset:18s} {model:8s} {said}, {rest}", flush=True)
+        print(f"{row['dataset']:18s} {row['model']:8s} {said}, {rest}", flush=True)
         write_file(out, json.dumps(done) + "\n")
-    print(f"{len(done)} cells, {time.perf_counter() - start:.0f} s")
+    print(f"{len(done)} cells, {time.time() - start:.0f} s")
+
+
+def attempt(row: dict[str, Any], args: argparse.Namespace, ends: float) -> dict[str, Any] | str:
+    """Judge a cell, or say why not."""
+    if time.time() > ends:
+        return "no time left"
+    seeds = range(args.seed, args.seed + args.seeds)
+    try:
+        return confirmed(graph_of(row["dataset"], args.data), row, seeds, args.best, args.device, args.splits)
+    except Exception as error:  # one cell that fails must not cost the others
+        return failed(error, args.device)
 
 
 if __name__ == "__main__":

@@ -20,19 +20,17 @@ import math
 import signal
 import tempfile
 import time
-import warnings
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import ExitStack, suppress
-from functools import lru_cache, partial
-from multiprocessing import get_context
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.cells import cell_by_cell, device_name, failed, graph_of
 from benchmarks.write_recipes import TUNED, proposals
-from heterophily import load, tune
+from heterophily import tune
 from heterophily.bench.protocol import versions
 from heterophily.bench.reproduce import setting
 from heterophily.bench.tuning import Tuning, parse_range
@@ -41,7 +39,6 @@ from heterophily.files import write_file
 from heterophily.graph import Graph
 from heterophily.models import find_model
 from heterophily.recipes import HERE, chosen, recipes
-from heterophily.training.device import take_part
 
 Place = tuple[str, str, int | None]
 """Dataset, model and proposals at a time."""
@@ -155,7 +152,8 @@ def main() -> None:
     ]
     start = time.time()
     ends = start + args.limit if args.limit else math.inf
-    for place, row in side_by_side(places, args, ends) if args.jobs > 1 else in_turn(places, args, ends):
+    task = partial(attempt, args=args, ends=ends)
+    for place, row in cell_by_cell(task, places, args.device, args.jobs, args.tf32):
         if isinstance(row, str):
             print(f"{place[0]:10s} {place[1]:10s} {row}", flush=True)
             continue
@@ -167,36 +165,10 @@ def main() -> None:
     print(f"{len(done)} cells, {time.time() - start:.0f} s")
 
 
-def in_turn(
-    places: Sequence[Place], args: argparse.Namespace, ends: float
-) -> Iterator[tuple[Place, dict[str, Any] | str]]:
-    """Tune one cell after the other."""
-    prepare(args)
-    for place in places:
-        yield place, attempt(place, args, ends)
-
-
-def side_by_side(
-    places: Sequence[Place], args: argparse.Namespace, ends: float
-) -> Iterator[tuple[Place, dict[str, Any] | str]]:
-    """Tune some cells at a time, each in a process of its own; those that are over first come first."""
-    with ProcessPoolExecutor(args.jobs, get_context("spawn"), prepare, (args,)) as pool:
-        futures = {pool.submit(attempt, place, args, ends): place for place in places}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-
-
-def prepare(args: argparse.Namespace) -> None:
-    """Make a process ready: its precision, its part of the cores and of the device's memory."""
-    warnings.simplefilter("ignore")
-    torch.set_float32_matmul_precision("high" if args.tf32 else "highest")
-    signal.signal(signal.SIGALRM, late)
-    take_part(args.device, args.jobs)
-
-
 def attempt(place: Place, args: argparse.Namespace, ends: float) -> dict[str, Any] | str:
     """Tune a cell in the time that is left for it, or say why there is nothing."""
     dataset, model, batch = place
+    signal.signal(signal.SIGALRM, late)
     left = min(args.each or math.inf, ends - time.time())
     if left < 1:
         return "no time left"
@@ -209,10 +181,7 @@ def attempt(place: Place, args: argparse.Namespace, ends: float) -> dict[str, An
         some = argparse.Namespace(**vars(args) | {"batch": batch, "trials": trials})
         row = cell(graph_of(dataset, args.data), model, of_model(model, args.set), ranges, some)
     except Exception as error:  # one cell that fails must not cost the others
-        if args.device.startswith("cuda"):
-            with suppress(RuntimeError):  # what broke the device breaks this, too
-                torch.cuda.empty_cache()
-        return f"{type(error).__name__}: {error}"[:300]
+        return failed(error, args.device)
     finally:
         signal.alarm(0)
     return row | {"jobs": args.jobs, "versions": versions(), "device": device_name(args.device)}
@@ -225,12 +194,6 @@ def wanted(model: str, dataset: str, args: argparse.Namespace) -> int:
         return int(args.total or args.trials)
     had = (proposals(row) for row in json.loads(file.read_text()) if row["dataset"] == dataset)
     return max(args.total - sum(had), 0)
-
-
-@lru_cache(1)
-def graph_of(dataset: str, data: str | None) -> Graph:
-    """Read a graph once for all its models."""
-    return load(dataset, data=data)
 
 
 def of_model(model: str, specs: Sequence[str]) -> dict[str, str]:
@@ -247,11 +210,6 @@ def of_model(model: str, specs: Sequence[str]) -> dict[str, str]:
 def late(number: int, frame: object) -> None:
     """End the study that is under way."""
     raise TimeoutError("out of time")
-
-
-def device_name(device: str) -> str:
-    """Name the device in a result."""
-    return torch.cuda.get_device_name() if device.startswith("cuda") else "cpu"
 
 
 if __name__ == "__main__":
