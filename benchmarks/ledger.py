@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.confirm_cells import is_open
 from benchmarks.write_recipes import TUNED, is_judged, searches
 from heterophily import MODELS
 from heterophily.bench.cells import read_cells
@@ -142,6 +143,18 @@ def gained(trace: Sequence[Sequence[Any]]) -> float:
     return float(best - first)
 
 
+def waiting() -> str:
+    """Name the cells whose recipe a race may have bettered, which is to be judged yet."""
+    found = []
+    for model in ROWS:
+        file = TUNED / f"{model}.json"
+        rows = json.loads(file.read_text()) if file.exists() else []
+        held = {row["dataset"] for row in rows if is_open(row)}
+        if where := [name for name in COLUMNS if name in held]:
+            found.append(f"{MODELS[model].title} on {', '.join(where)}")
+    return f"A race found better, and it is not confirmed yet: {'; '.join(found) or 'none'}."
+
+
 def _span(counts: list[int]) -> str:
     return " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
 
@@ -159,7 +172,7 @@ def section(table: Table1, believed: Beliefs) -> str:
         "| model | dataset, our mean (difference in points and standard errors, settings tried) | believed |",
         "|---|---|---|",
     )
-    told = (budgets(), tried(), gains(), untrained(table))
+    told = (budgets(), tried(), gains(), waiting(), untrained(table))
     return "\n".join([*head, *rows(table, believed), *(line for part in told for line in ("", part))])
 
 

@@ -120,8 +120,11 @@ def standing(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
 def surpasses(row: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
     """Say whether a cell takes the place of another: it stands higher, and not for having found the same.
 
-    What a race found, or a search on fewer splits than the other's, must be confirmed before.
+    What a race found, or a search on fewer splits than the other's, must be confirmed before. What was
+    confirmed beside the other goes before it, whatever the other had come to from other seeds.
     """
+    if "confirmed" in row and any(written(row | one) == written(before) for one in row["confirmed"]):
+        return True
     idle = written(row) == written(before) and not holds(row, before)
     less = row["splits"] < before["splits"] or row.get("race", False)
     return standing(before) < standing(row) and ("confirmed" in row or not (idle or less))
@@ -135,9 +138,12 @@ def after(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def holds(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Say whether a search has all that another tried: the same, gone on with or confirmed."""
+    """Say whether a search has all that another tried: the same, gone on with or confirmed.
+
+    Of searches whose trace was not kept, a confirmation says by its score which one it is of.
+    """
     mine, its = tried(row), tried(other)
-    return bool(its) and its <= mine
+    return its <= mine if its else row.get("searched") == other["validation"] and not mine
 
 
 def tried(row: Mapping[str, Any]) -> set[Any]:
@@ -169,11 +175,13 @@ def raced(row: Mapping[str, Any]) -> int:
 
 
 def take_in(file: str) -> None:
-    """Let the cells of a file take their places."""
+    """Let the cells of a file take their places; what is there already stays where it is."""
     for row in json.loads(Path(file).read_text()):
         place = TUNED / f"{row['model']}.json"
         rows = json.loads(place.read_text()) if place.exists() else []
         before = next((other for other in rows if other["dataset"] == row["dataset"]), None)
+        if any(search | {"before": None} == row | {"before": None} for search in searches(before)):
+            continue
         if before is None or surpasses(row, before):
             taken = after(before, row)
         else:

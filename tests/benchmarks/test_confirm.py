@@ -147,6 +147,24 @@ def test_a_cell_keeps_the_searches_before_it_and_counts_each_setting_once() -> N
     assert write["proposals"](confirmed) == 5 and confirmed["before"] == more
 
 
+def test_what_was_confirmed_beside_a_recipe_replaces_it_whatever_it_had_come_to_from_other_seeds() -> None:
+    surpasses = runpy.run_path(str(HERE / "write_recipes.py"))["surpasses"]
+    facts = {"model": "mlp", "splits": 5}
+    held = facts | {"config": {"dropout": 0.1}, "validation": 0.9, "confirmed": []}
+    judged = [{"config": {"dropout": dropout}} for dropout in (0.1, 0.2)]
+    better = facts | {"config": {"dropout": 0.2}, "validation": 0.8, "confirmed": judged}
+    assert surpasses(better, held)
+    assert not surpasses(better | {"confirmed": judged[1:]}, held)  # not beside it
+
+
+def test_a_confirmed_search_without_a_trace_is_counted_once() -> None:
+    write = runpy.run_path(str(HERE / "write_recipes.py"))
+    bare = {"validation": 0.8, "trials": 56}
+    confirmed = bare | {"validation": 0.7, "searched": 0.8, "confirmed": []}
+    assert write["proposals"](write["after"](bare, confirmed)) == 56
+    assert write["proposals"](write["after"](bare, confirmed | {"searched": 0.81})) == 112
+
+
 def test_a_recipe_says_how_many_settings_a_race_ended_in_all_searches() -> None:
     write = runpy.run_path(str(HERE / "write_recipes.py"))
     facts = {"model": "mlp", "config": {}, "validation": 0.9, "splits": 2}
