@@ -53,28 +53,21 @@ def candidates(row: Mapping[str, Any], best: int) -> list[Config]:
     """
     kind = MODELS[row["model"]].config
     ranked = []
-    for search in sorted([row] if "initial" in row else searches(row), key=lambda one: not halves(one)):
+    two_stages = "initial" in row
+    every = [row] if two_stages else searches(row)
+    for search in sorted(every, key=lambda one: not one.get("halves", False)):
         base = kind.parse(search["config"])
         score, loss, splits, *fields = search.get("columns", ["", "", ""])
         assert (score, loss, splits) in {("validation", "loss", "splits"), ("", "", "")}
         whole = [each for each in search.get("trace", []) if each[2] == search["splits"]]
         whole.sort(key=lambda each: (-each[0], each[1]))
         ranked.append([base, *(base.replace(**read(base, fields, each[3:])) for each in whole)])
-    found, judged = [kind.parse(row["config"])], [kind.parse(one["config"]) for one in beaten(row)]
+    beside = () if two_stages else row.get("confirmed", ())  # of two stages each is judged anew
+    found, judged = [kind.parse(row["config"])], [kind.parse(one["config"]) for one in beside]
     for setting in (one for each in zip_longest(*ranked) for one in each if one is not None):
         if not any(alike(setting, other) for other in (*found, *judged)):
             found.append(setting)
     return found[:best]
-
-
-def halves(row: Mapping[str, Any]) -> bool:
-    """Say whether the scores of a search's trace are of nodes that chose no epoch."""
-    return bool(row.get("halves"))
-
-
-def beaten(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return what a setting that was confirmed was judged beside; of two stages it is judged anew."""
-    return () if "initial" in row else row.get("confirmed", ())
 
 
 def is_open(row: Mapping[str, Any]) -> bool:
