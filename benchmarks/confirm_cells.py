@@ -8,9 +8,8 @@ high by luck in part. Here the first few of a search (`tune_cells.py`, results/t
 trained from seeds that the search has not seen, and the validation nodes of each split are halved: training
 stops, and keeps an epoch, by one half, and the other half judges; then the other way round. Each setting is
 tried under both rules of which epoch to keep, that of the best score and that of the lowest loss. The
-recipe of a model of one stage is among them, so that a search on few splits replaces it only if it is better
-on all that are asked for. `write_recipes.py` lets what is confirmed go before what is not. Test labels stay
-closed.
+present recipe is among them, so that a search on few splits replaces it only if it is better on all that are
+asked for. `write_recipes.py` lets what is confirmed go before what is not. Test labels stay closed.
 """
 
 from __future__ import annotations
@@ -159,7 +158,10 @@ def confirmed(
         before = judged(sealed, first["model"], both(candidates(first, best), (), model), seeds, device)
     rivals = candidates(row, best)
     rivals = rivals if before else with_recipe(rivals, model, row["dataset"])
-    tried = judged(sealed, model, both(rivals, before, model), seeds, device)
+    settings = both(rivals, before, model)
+    if before:  # the recipe stands beside them as it is, with a first stage of its own
+        settings += both(with_recipe([], model, row["dataset"]), (), model)
+    tried = judged(sealed, model, settings, seeds, device)
     chosen = max(tried, key=lambda one: fmean(one["judged"]))
     kept = {
         name: row[name]

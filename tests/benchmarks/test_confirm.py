@@ -122,6 +122,14 @@ def test_of_hdp_the_initial_assignment_is_judged_first_and_taken_over_by_rule(
             assert one["config"].get("learning_rate_init") == best.get("learning_rate_init")
 
 
+def test_of_hdp_the_recipe_is_judged_beside_them_with_its_own_initial_assignment(confirm: Any) -> None:
+    start, own = tiny_config("hdp", epoch=6, epoch_init=6), recipe("hdp", "texas")
+    bare = {"columns": ["validation", "loss", "splits"], "trace": []}
+    row = SEARCHED | bare | {"model": "hdp", "dataset": "texas", "config": start.changes(), "initial": bare}
+    tried = confirm["confirmed"](tiny_graph(), row, [1], 1, "cpu", splits=1)["confirmed"]
+    assert [one["config"] | {"by_loss": False} for one in tried[2:]] == [own | {"by_loss": False}] * 2
+
+
 def test_what_is_confirmed_goes_before_what_is_only_higher() -> None:
     standing = runpy.run_path(str(HERE / "write_recipes.py"))["standing"]
     assert standing({"validation": 0.9, "confirmed": []}) > standing({"validation": 0.95, "halves": True})
