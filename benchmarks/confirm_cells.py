@@ -30,12 +30,12 @@ import torch
 from benchmarks.cells import cell_by_cell, device_name, failed, graph_of
 from benchmarks.write_recipes import TUNED, searches
 from heterophily import MODELS
+from heterophily.bench import reproduce
 from heterophily.bench.protocol import versions
 from heterophily.bench.tuning import blind
 from heterophily.config import Config
 from heterophily.files import write_file
 from heterophily.graph import Graph, Split
-from heterophily.recipes import recipes
 from heterophily.training.runs import Run, train_runs
 from heterophily.training.seal import open_score
 
@@ -79,10 +79,13 @@ def is_open(row: Mapping[str, Any]) -> bool:
 
 
 def with_recipe(found: Sequence[Config], model: str, dataset: str) -> list[Config]:
-    """Return candidates and, unless it is one of them, the recipe that they are to replace."""
-    known = recipes(model).get(dataset)
-    recipe = [] if known is None else [MODELS[model].config.parse(known)]
-    return [*found, *(one for one in recipe if not any(alike(one, other) for other in found))]
+    """Return candidates and, unless it is one of them, the recipe that they are to replace.
+
+    It is that of the kindred dataset where theirs has none.
+    """
+    now = reproduce.setting(model, dataset)
+    known = now.chosen.by != "defaults" and not any(alike(now.config, other) for other in found)
+    return [*found, *([now.config] if known else [])]
 
 
 def read(base: Config, fields: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:

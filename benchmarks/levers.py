@@ -3,9 +3,10 @@
     python -m benchmarks.levers --datasets texas cornell wisconsin --data DIR
 
 Every lever is the packaged recipe with one change, some of them beyond the ranges of Table 2, trained from
-seeds that no search has seen. One half of a split's validation nodes keeps the epoch, the other half judges
-it, and the other way round (`confirm_cells.judged`). All goes into benchmarks/levers.json, from which
-`evidence.py` writes a table; a graph that is there is judged anew. Test labels stay closed.
+seeds that no search has seen. One of them changes the graph instead: edges join other nodes, drawn at random,
+so that they tell nothing of the labels. One half of a split's validation nodes keeps the epoch, the other
+half judges it, and the other way round (`confirm_cells.judged`). All goes into benchmarks/levers.json, from
+which `evidence.py` writes a table; a graph that is there is judged anew. Test labels stay closed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from heterophily import MODELS, load
 from heterophily.bench.protocol import versions
 from heterophily.bench.tuning import blind
 from heterophily.files import write_file
+from heterophily.graph import Graph
 from heterophily.recipes import recipe
 
 FILE = Path(__file__).parent / "levers.json"
@@ -38,6 +40,7 @@ LEVERS: dict[str, dict[str, Any]] = {
     "the other rule for the epoch": {},
 }
 """What is changed; of the rule which epoch is kept, score or lowest loss, the one that the recipe has not."""
+EDGES = "edges between other nodes"
 SEEDS = (21, 22)
 
 
@@ -52,9 +55,17 @@ def levers(dataset: str, data: str | None, device: str) -> dict[str, Any]:
     first = judged(sealed, MODELS["hdp"].first, [base], SEEDS, device)
     rest = judged(sealed, "hdp", list(settings.values()), SEEDS, device)
     found = dict(zip(["initial assignment alone", *settings], first + rest, strict=True))
+    found |= {EDGES: judged(renumbered(sealed, SEEDS[0]), "hdp", [base], SEEDS, device)[0]}
     for name, one in found.items():
         print(f"{dataset:10s} {name:30s} {[round(100 * each, 2) for each in one['judged']]}", flush=True)
     return {"dataset": dataset, "seeds": SEEDS, "levers": found, "versions": versions(), "device": device}
+
+
+def renumbered(graph: Graph, seed: int) -> Graph:
+    """Return the graph with its edges between other nodes: as many at each, but not of these features."""
+    draw = torch.Generator().manual_seed(seed)
+    other = torch.randperm(graph.num_nodes, generator=draw).to(graph.edge_index.device)
+    return graph._replace(edge_index=other[graph.edge_index])
 
 
 def main() -> None:

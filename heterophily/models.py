@@ -30,7 +30,7 @@ from heterophily.baselines.twin_copy import TwinCopyConfig, twin_copy
 from heterophily.baselines.ugcn import UGCNConfig, ugcn
 from heterophily.baselines.wrgat import WRGATConfig, wrgat
 from heterophily.config import Config, ConfigError, no_such
-from heterophily.hdp import HDPConfig, hdp
+from heterophily.hdp import HDPConfig, HDPDirectedConfig, hdp
 from heterophily.hdp.algorithm import INITIAL_FIELDS, hdp_init, unread
 from heterophily.hdp.replay import frozen_numbers, replay, replay_init
 from heterophily.stage import Outcome, Procedure
@@ -212,6 +212,18 @@ MODELS: dict[str, Model] = {
             "Zheng et al., Heterophilous Distribution Propagation for Graph Neural Networks", 2024,
             "splits each neighborhood by soft assignments and propagates both parts", "O(|E'| D L)",
             "O(|E'| + (N + F) h)", first="hdp-init", numbers=frozen_numbers, replay=replay,
+        ),
+        Model(
+            "hdp-directed-init", "HDP-Init (directed)", hdp_init, HDPDirectedConfig,
+            "no paper, after HDP-Init", None,
+            "HDP-Init with X^nb and X^str of what a node links to", "O(nnz(X) h + |E| K)",
+            "O((N + F) h)", fields=INITIAL_FIELDS, unread=unread, numbers=frozen_numbers, replay=replay_init,
+        ),
+        Model(
+            "hdp-directed", "HDP (directed)", hdp, HDPDirectedConfig,
+            "no paper, after HDP", None,
+            "HDP with X^nb and X^str of what a node links to", "O(|E'| D L)",
+            "O(|E'| + (N + F) h)", first="hdp-directed-init", numbers=frozen_numbers, replay=replay,
         ),
     )
 }  # fmt: skip

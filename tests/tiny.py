@@ -41,7 +41,7 @@ def tiny_config(model: str, **changes: Any) -> Config:
     """The settings of a model, made small; changes that the model has no field for are left out."""
     kind = MODELS[model].config
     known = types(kind)
-    if model == "hdp-init":  # its training is the one whose settings are called so
+    if model.endswith("-init"):  # its training is the one whose settings are called so
         changes |= {f"{name}_init": v for name, v in changes.items() if f"{name}_init" in known}
     return kind.parse({name: v for name, v in (SETTINGS | changes).items() if name in known})
 

@@ -50,8 +50,9 @@ ROWS = tuple(table_1())
 RULES = tuple(name for name, model in MODELS.items() if not model.learns)
 """Rows that cost nothing, and are always there to measure the others by."""
 LIGHT_FIRST = (
-    "mlp", "hdp-init", "gcn", "gpr-gnn", "linkx", "acm-gcn", "acmii-gcn", "acm-gcn-plus", "acmii-gcn-plus",
-    "h2gcn", "mixhop", "glognn", "glognn-plus", "gat", "ggcn", "hdp", "gcnii", "gcnii-star", "ugcn", "wrgat",
+    "mlp", "hdp-init", "hdp-directed-init", "gcn", "gpr-gnn", "linkx", "acm-gcn", "acmii-gcn", "acm-gcn-plus",
+    "acmii-gcn-plus", "h2gcn", "mixhop", "glognn", "glognn-plus", "gat", "ggcn", "hdp", "hdp-directed",
+    "gcnii", "gcnii-star", "ugcn", "wrgat",
 )  # fmt: skip
 """Models in the order in which a dataset is gone through: whoever stops early has most of the table."""
 
@@ -172,6 +173,7 @@ def reproduce(
     seeds: int = 1,
     device: str | torch.device = "cpu",
     jobs: int = 1,
+    anew: bool = False,
     data: str | os.PathLike[str] | None = None,
     bundle: str | os.PathLike[str] | None = None,
     tell: Callable[[Step], None] = lambda step: None,
@@ -181,9 +183,10 @@ def reproduce(
     """Train every model with its packaged recipe on all splits of every dataset; say what became of each.
 
     A cell is written to ``folder/table1/DATASET/MODEL.json`` as soon as its training is over. One that is
-    there, is sound and has the same setting, seed and seeds is kept. One that is not sound is set aside, as
-    ``MODEL.json.damaged``, and trained again. One that fails is told and the others go on. The test labels
-    are opened once per cell, and the cell records it. Graphs of at most `SMALL` nodes are trained in float64.
+    there, is sound and has the same setting, seed and seeds is kept, unless all are wanted ``anew``. One that
+    is not sound is set aside, as ``MODEL.json.damaged``, and trained again. One that fails is told and the
+    others go on. The test labels are opened once per cell, and the cell records it. Graphs of at most `SMALL`
+    nodes are trained in float64.
 
     ``jobs`` cells are trained at a time, each in a process of its own. ``bundle`` names a file with all the
     cells asked for, written after each. ``tell`` hears of each cell, ``follow`` gives what watches a training
@@ -197,9 +200,9 @@ def reproduce(
     order += [name for name in MODELS if name in wanted and name not in order]
     make_folder(folder)
     places = [(model, dataset) for dataset in datasets for model in order]
-    work = partial(_cell, folder=folder, seed=seed, seeds=seeds, device=device)
+    work = partial(_cell, folder=folder, seed=seed, seeds=seeds, device=device, anew=anew)
     steps: list[Step] = []
-    todo = [place for place in places if jobs > 1 and not _is_kept(folder, *place, seed, seeds)]
+    todo = [p for p in places if jobs > 1 and (anew or not _is_kept(folder, *p, seed, seeds))]
     jobs = min(jobs, sum(MODELS[model].learns for model, _ in todo))
     for step in (
         _side_by_side(work, places, todo, read, jobs, device)
@@ -296,6 +299,7 @@ def _cell(
     seed: int,
     seeds: int,
     device: str | torch.device,
+    anew: bool,
     graph: Callable[[], Graph],
     follow: Callable[[int], AbstractContextManager[Watch | None]],
 ) -> Step:
@@ -304,7 +308,7 @@ def _cell(
     damaged = _damaged(cell_file(folder, TABLE, dataset, model))
     try:
         chosen = setting(model, dataset)
-        cell = _kept(folder, model, dataset, chosen.config, seed, seeds)
+        cell = None if anew else _kept(folder, model, dataset, chosen.config, seed, seeds)
         step = Step(model, dataset, "kept", cell)
         if cell is None:
             read = graph().to(device)

@@ -62,6 +62,9 @@ def reproduce(
             "one for each core, at most eight.",
         ),
     ] = None,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Train the cells that are there again; nothing is kept.")
+    ] = False,
     deterministic: Deterministic = False,
     data: Data = None,
     out: Annotated[
@@ -81,7 +84,8 @@ def reproduce(
     A cell is a model on all splits of a dataset. What is there already with the same setting is kept, so the
     same command goes on after a stop; a cell whose recipe has changed is trained anew. A cell that fails is
     named, the others go on, and the exit code is 1; it is 2 where graphs could not be read and all else went
-    well. To train again what a folder has, name another by --out.
+    well. To train again what a folder has, name another by --out, or say --anew: cells are then replaced one
+    by one, and when their test labels were opened before stays on record.
     """
     from heterophily.bench import reproduce as bench
     from heterophily.bench.cells import unbundle as unpack
@@ -110,11 +114,12 @@ def reproduce(
     try:
         steps = bench.reproduce(
             columns, rows, out, seed=seed, seeds=seeds, device=where, data=data, bundle=bundle, tell=tell,
-            jobs=jobs or (min(8, os.cpu_count() or 1) if where.type == "cpu" else 1),
+            anew=anew, jobs=jobs or (min(8, os.cpu_count() or 1) if where.type == "cpu" else 1),
             follow=lambda title, runs: Follow(console, title, runs),
         )  # fmt: skip
     except KeyboardInterrupt:
-        say("nothing finished is lost; the same command goes on from there")
+        goes = "without --anew the same command" if anew else "the same command"
+        say(f"nothing finished is lost; {goes} goes on from there")
         raise
     count = {state: sum(step.state == state for step in steps) for state in ("trained", "kept", "failed")}
     said = ", ".join(f"{number} {state}" for state, number in count.items() if number)

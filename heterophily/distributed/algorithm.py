@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from heterophily.config import ConfigError
 from heterophily.distributed.chunks import in_chunks
 from heterophily.distributed.features import Blocks
 from heterophily.distributed.halo import Halo, ShardedMatrix
@@ -111,6 +112,8 @@ def hdp(
 
     ``recompute`` keeps no hidden layers for the gradient: less memory, more time, the same result.
     """
+    if config.directed_features:
+        raise ConfigError("directed_features is for one process: shared-out rows keep undirected edges only")
     near = Edges(shard.crow, shard.col, shard, world)
     blocks = Blocks(shard, near.halo, near.place, config, dtype)
     names = config.initial_features.split("+")

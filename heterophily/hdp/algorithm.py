@@ -35,8 +35,8 @@ from heterophily.stage import (
 
 INITIAL_FIELDS = (
     "structural_dim", "structural_top", "hops", "structural_norm", "initial_features", "normalization",
-    "feature_norm", "hidden_dim", "initialization", "learning_rate_init", "weight_decay_init", "epoch_init",
-    "patience_init", "dropout_init", "input_dropout_init", "by_loss",
+    "feature_norm", "directed_features", "hidden_dim", "initialization", "learning_rate_init",
+    "weight_decay_init", "epoch_init", "patience_init", "dropout_init", "input_dropout_init", "by_loss",
 )  # fmt: skip
 """What the assignment initialization depends on."""
 STRUCTURAL_FIELDS = ("structural_dim", "structural_top", "hops", "structural_norm")
@@ -245,7 +245,7 @@ def unread(config: HDPConfig) -> tuple[str, ...]:
     """Name the settings that only the main training reads, as X^all leaves out what they shape."""
     blocks = config.initial_features.split("+")
     if "str" not in blocks:
-        return STRUCTURAL_FIELDS
+        return STRUCTURAL_FIELDS if "nb" in blocks else (*STRUCTURAL_FIELDS, "directed_features")
     return ("feature_norm",) if blocks == ["str"] else ()
 
 
@@ -256,7 +256,7 @@ def initial_features(graph: Graph, split: Split, config: HDPConfig, seed: int) -
 
 def chosen_blocks(graph: Graph, config: HDPConfig, encode: Callable[[], Features]) -> list[Features]:
     """Return X, X^nb and X^str, which ``encode`` makes, as far as the config names them."""
-    x = node_features(graph, config.feature_norm)
+    x, directed = node_features(graph, config.feature_norm), config.directed_features
     blocks: list[Features] = []
     for name in config.initial_features.split("+"):
         if name == "x":
@@ -264,8 +264,10 @@ def chosen_blocks(graph: Graph, config: HDPConfig, encode: Callable[[], Features
         elif name == "str":
             blocks.append(encode())
         else:
-            key = ("x_nb", config.normalization, config.feature_norm)
-            make = lambda: neighbor_features(adjacency(graph), x, config.normalization)  # noqa: E731
+            key = ("x_nb", config.normalization, config.feature_norm, directed)
+            make = lambda: neighbor_features(  # noqa: E731
+                adjacency(graph, directed=directed), x, config.normalization
+            )
             blocks.append(remember([graph.x, graph.edge_index], key, make))
     return blocks
 
@@ -285,11 +287,13 @@ def structural_features(graph: Graph, split: Split, config: HDPConfig, seed: int
     sampled = dim < int(split.train.sum())
     sample = (seed, digest(graph.y[split.train])) if sampled else None
     top = config.structural_top
-    key = ("x_str", digest(split.train), dim, hops, width, sample, top)
+    directed = config.directed_features
+    key = ("x_str", digest(split.train), dim, hops, width, sample, top, directed)
 
     def encode() -> Features:
         targets = target_set(graph.y, split.train, dim, seed)
-        return structural_encoding(adjacency(graph).normalized("walk"), targets, hops, width, top)
+        walk = adjacency(graph, directed=directed).normalized("walk")
+        return structural_encoding(walk, targets, hops, width, top)
 
     bare: Features = remember([graph.edge_index], key, encode)
     found: Features = remember([graph.edge_index], (*key, norm), lambda: scaled(bare, norm))

@@ -71,6 +71,8 @@ class HDPConfig(Config):
     """Dropout on [X ‖ X^str] of the ego representation."""
     structural_top: int = 0
     """Largest entries of a row of X^str that are kept, for large graphs; 0 keeps all."""
+    directed_features: bool = False
+    """X^nb and X^str follow edges in their direction only; the partition is undirected all the same."""
     two_hop_walks: int = 0
     """Of E², only where so many random walks of two steps lead from each node, for large graphs; 0 is all."""
     sharpness: Rate = 1.0
@@ -99,6 +101,13 @@ class HDPConfig(Config):
             raise ConfigError("HDPConfig: homophilous and heterophilous are both off, so nothing is left")
         if self.structural_dim == 0 and self.initial_features == "str":
             raise ConfigError("HDPConfig: initial_features='str' needs a structural_dim above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HDPDirectedConfig(HDPConfig):
+    """HDP whose features tell what a node links to; the paper makes every graph undirected."""
+
+    directed_features: bool = True
 
 
 ABLATIONS: dict[str, dict[str, object]] = {

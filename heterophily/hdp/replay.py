@@ -113,7 +113,7 @@ def structural(graph: Graph, config: HDPConfig, frozen: Frozen, base: Graph | No
     width = int(frozen.numbers["structural_width"])
     nobody = torch.zeros(0, dtype=torch.int64, device=graph.y.device)
     targets = nobody if base is None else frozen.numbers["targets"]
-    walk = adjacency(graph).normalized("walk")
+    walk = adjacency(graph, directed=config.directed_features).normalized("walk")
     return times(
         structural_encoding(walk, targets, config.hops, width, config.structural_top),
         frozen.numbers["structural_scale"].float(),

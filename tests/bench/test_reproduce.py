@@ -131,7 +131,7 @@ def test_a_setting_says_how_it_was_chosen(kitchen: Path) -> None:
 
 @pytest.mark.parametrize("dataset, source", bench.KINDRED.items())
 def test_a_graph_without_a_recipe_takes_that_of_its_kindred_and_says_so(dataset: str, source: str) -> None:
-    model = next(m for m in bench.ROWS if dataset not in recipes(m) and source in recipes(m))
+    model = next(m for m in MODELS if dataset not in recipes(m) and source in recipes(m))
     kin, own = setting(model, dataset), setting(model, source)
     assert kin.config == own.config and kin.note == f"the recipe for {source}: {own.note}"
     assert kin.chosen.by == "kindred" and not kin.chosen.splits  # the search was not on this graph
@@ -168,6 +168,16 @@ def test_a_finished_cell_is_not_trained_again(tmp_path: Path, kitchen: Path) -> 
     again = run(tmp_path, read=lambda name: pytest.fail("the graph was read for nothing"))
     assert set(states(again).values()) == {"kept"}
     assert again["mlp"].cell == json.loads(json.dumps(first["mlp"].cell))
+
+
+def test_a_cell_trained_anew_keeps_the_record_of_its_openings(tmp_path: Path, kitchen: Path) -> None:
+    run(tmp_path, ("mlp",), seeds=2)
+    first = run(tmp_path, ("mlp",))["mlp"].cell
+    assert states(run(tmp_path, ("mlp",)))["mlp"] == "kept"
+    again = run(tmp_path, ("mlp",), anew=True)["mlp"]
+    assert again.state == "trained" and first is not None and again.cell is not None
+    assert again.cell["mean"] == first["mean"]
+    assert again.cell["test_opened"]["earlier"] == first["test_opened"]["earlier"]
 
 
 def test_a_changed_recipe_other_seeds_or_a_damaged_file_are_trained_again(
@@ -362,14 +372,16 @@ def noted(name: str) -> Graph:
 def test_cells_trained_side_by_side_are_those_trained_in_turn_and_a_note_is_heard_once(
     tmp_path: Path,
 ) -> None:
-    def scores(jobs: int) -> dict[str, list[float]]:
+    def scores(jobs: int, anew: bool = False) -> dict[str, list[float]]:
+        place = tmp_path / str(jobs)
         with pytest.warns(UserWarning, match="a class is rare") as heard:
-            steps = bench.reproduce(["tiny"], ["mlp", "gcn"], tmp_path / str(jobs), jobs=jobs, read=noted)
+            steps = bench.reproduce(["tiny"], ["mlp", "gcn"], place, jobs=jobs, anew=anew, read=noted)
         assert len(heard) == 1
         assert [step.model for step in steps] == ["majority", "twin-copy", "mlp", "gcn"]
+        assert {step.state for step in steps} == {"trained"}
         cells = {
             step.model: read_cell(cell_file(tmp_path / str(jobs), "table1", *step[1::-1])) for step in steps
         }
         return {model: [row["test"] for row in cell["splits"]] for model, cell in cells.items()}
 
-    assert scores(2) == scores(1)
+    assert scores(2) == scores(1) == scores(2, anew=True)

@@ -90,6 +90,13 @@ def test_what_was_found_is_judged_beside_the_recipe_that_it_is_to_replace(confir
     assert confirm["with_recipe"]([found], "gcn", "tiny") == [found]
 
 
+def test_where_a_dataset_has_no_recipe_it_is_the_kindred_one_s_that_is_to_be_replaced(confirm: Any) -> None:
+    name = "gcnii-star"  # searched for no kindred of Chameleon's
+    found, kindred = tiny_config(name), recipe(name, "chameleon")
+    beside = confirm["with_recipe"]([found], name, "chameleon-filtered")
+    assert beside == [found, found.parse(kindred)]
+
+
 def test_on_a_large_graph_the_first_splits_are_enough(confirm: Any) -> None:
     row = SEARCHED | {"config": tiny_config("mlp", epoch=5).changes()}
     assert confirm["confirmed"](tiny_graph(), row, [1], 1, "cpu", splits=2)["splits"] == 2

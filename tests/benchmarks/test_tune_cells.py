@@ -7,13 +7,16 @@ from argparse import Namespace
 from pathlib import Path
 
 from benchmarks.tune_cells import first_proposals, wanted
+from heterophily.baselines.gcnii import GCNIIStarConfig
 from heterophily.recipes import chosen, recipe, recipes
 
 
 def test_a_study_begins_with_the_recipe_of_the_graph_or_of_a_kindred_one(tmp_path: Path) -> None:
     assert first_proposals("gcn", "texas", tmp_path / "own", "") == (recipe("gcn", "texas"), [])
-    start, others = first_proposals("ugcn", "cornell-corrected", tmp_path / "kindred", "unknown")
-    assert start == recipe("ugcn", "cornell") and others == list(recipes("ugcn").values())
+    name = "gcnii-star"  # which has been searched for no graph without twins
+    start, others = first_proposals(name, "chameleon-filtered", tmp_path / "kindred", "unknown")
+    assert start == GCNIIStarConfig.parse(recipe(name, "chameleon")).changes()
+    assert others == list(recipes(name).values())
 
 
 def test_a_study_that_is_kept_goes_on_from_where_it_began(tmp_path: Path) -> None:

@@ -85,6 +85,11 @@ def test_a_training_set_without_an_edge_is_refused_as_ever() -> None:
         train(shard.cut(graph, 0, World()), World(), HDPConfig())
 
 
+def test_directed_features_are_refused_where_rows_are_shared_out() -> None:
+    with pytest.raises(ConfigError, match="directed_features is for one process"):
+        train(shard.cut(a_graph(), 0, World()), World(), HDPConfig(directed_features=True))
+
+
 def test_a_folder_that_is_not_whole_is_named(tmp_path: Path) -> None:
     shard.write(tiny_graph(), tmp_path)
     (tmp_path / "col.npy").unlink()

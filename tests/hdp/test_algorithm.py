@@ -434,3 +434,21 @@ def test_other_training_labels_give_other_structural_targets() -> None:
     other = shuffled(graph, graph.split(0).train)
     after = structural_features(other, other.split(0), settings, 0)
     assert before is not after
+
+
+def test_where_edges_go_both_ways_the_directed_variant_is_hdp_itself() -> None:
+    graph, split = tiny_graph(), tiny_graph().split(0)
+    assert graph.is_undirected
+    one, other = (
+        train_runs(graph, [Run(name, tiny_config(name), split, 0)])[0] for name in ("hdp", "hdp-directed")
+    )
+    assert torch.equal(one.trained.logits, other.trained.logits)
+
+
+def test_the_partition_of_the_directed_variant_is_of_the_undirected_graph() -> None:
+    whole = tiny_graph()
+    source, target = whole.edge_index
+    graph = whole._replace(edge_index=whole.edge_index[:, source < target])
+    run = Run("hdp-directed", tiny_config("hdp-directed"), graph.split(0), 0)
+    edges = train_runs(graph, [run])[0].trained.state["edges"]
+    assert torch.equal(edges.col, edge_set(whole, 1).col)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from heterophily.hdp import HDPConfig
 from heterophily.hdp.algorithm import adjacency, initial_features, structural_features
+from heterophily.hdp.encoding import target_set
 from heterophily.hdp.initial import InitialAssignment, neighbor_features
 from heterophily.sparse import Features, SparseMatrix
 from tests.tiny import tiny_config, tiny_graph
@@ -73,3 +74,21 @@ def test_features_may_be_divided_by_their_row_sums_first() -> None:
     x, x_nb = initial_features(graph, graph.split(0), config, 0)
     torch.testing.assert_close(dense(x).abs().sum(1), torch.ones(graph.num_nodes))
     torch.testing.assert_close(dense(x_nb), adjacency(graph).normalized("walk").to_dense() @ dense(x))
+
+
+def test_directed_features_tell_what_a_node_links_to() -> None:
+    whole = tiny_graph()
+    source, target = whole.edge_index
+    graph = whole._replace(edge_index=whole.edge_index[:, source < target])
+    config = tiny_config("hdp-directed", initial_features="nb+str", hops=2, structural_norm=0.0)
+    assert isinstance(config, HDPConfig)
+    given = [dense(block) for block in initial_features(graph, graph.split(0), config, 0)]
+    a = torch.eye(graph.num_nodes)
+    a[tuple(graph.edge_index)] = 1
+    walk = a / a.sum(1, keepdim=True)
+    targets = target_set(graph.y, graph.split(0).train, config.structural_dim, 0)
+    torch.testing.assert_close(given[0], walk @ graph.x)
+    torch.testing.assert_close(given[1][:, : len(targets)], (walk @ walk)[:, targets])
+
+    otherwise = initial_features(graph, graph.split(0), config.replace(directed_features=False), 0)
+    assert not torch.allclose(dense(otherwise[0]), given[0])
