@@ -4,14 +4,14 @@
     python benchmarks/two_devices.py cpu results
 
 Cells that both folders have, with the same settings and seeds but from another device, go into
-benchmarks/two_devices.json.
+benchmarks/two_devices.json, each in place of what was there of it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -20,17 +20,21 @@ from heterophily.bench.cells import Cell, read_cells
 from heterophily.files import write_file
 
 HERE = Path(__file__).parent
-SAME = ("config", "seed", "seeds")
 
 
-def pairs(one: Path, other: Path) -> Iterator[tuple[Cell, Cell]]:
-    """Yield the cells of both folders that ought to be equal; rules that learn nothing are left out."""
-    there = {(cell["model"], cell["dataset"]): cell for cell in read_cells(other, "table1")}
-    for cell in read_cells(one, "table1"):
+def trained(cell: Cell) -> tuple[Any, ...]:
+    """Return what two cells must share: a setting is known by its fingerprint, whatever fields came later."""
+    return cell["test_opened"]["setting"], cell["seed"], cell["seeds"]
+
+
+def pairs(one: Iterable[Cell], other: Iterable[Cell]) -> Iterator[tuple[Cell, Cell]]:
+    """Yield the cells of both that ought to be equal; rules that learn nothing are left out."""
+    there = {(cell["model"], cell["dataset"]): cell for cell in other}
+    for cell in one:
         twin = there.get((cell["model"], cell["dataset"]))
         if not twin or not cell["config"] or cell["device"] == twin["device"]:
             continue
-        if all(cell[name] == twin[name] for name in SAME):
+        if trained(cell) == trained(twin):
             yield cell, twin
 
 
@@ -42,6 +46,7 @@ def compared(one: Cell, other: Cell) -> dict[str, Any]:
     ]
     return {
         "model": one["model"], "dataset": one["dataset"], "devices": [one["device"], other["device"]],
+        "setting": one["test_opened"]["setting"],
         "means": [one["mean"], other["mean"]], "seconds": [one["seconds"], other["seconds"]],
         "nodes": nodes, "nodes_apart": fmean(map(abs, nodes)), "nodes_on_average": fmean(nodes),
     }  # fmt: skip
@@ -54,7 +59,8 @@ def main() -> None:
     parser.add_argument("other", type=Path)
     parser.add_argument("--out", type=Path, default=HERE / "two_devices.json")
     args = parser.parse_args()
-    rows = [compared(*pair) for pair in pairs(args.one, args.other)]
+    folders = (read_cells(folder, "table1") for folder in (args.one, args.other))
+    rows = [compared(*pair) for pair in pairs(*folders)]
     if not rows:
         raise SystemExit("the two folders have no cell of the same settings and seeds from two devices")
     for row in rows:
@@ -62,6 +68,10 @@ def main() -> None:
         apart = f"{row['nodes_apart']:.1f} test nodes apart, {row['nodes_on_average']:+.1f} on average"
         print(f"{row['dataset']:12s} {row['model']:8s} {' / '.join(means)}, {' / '.join(seconds)} s, {apart}")
     print(f"{fmean(row['nodes_apart'] for row in rows):.2f} test nodes apart over {len(rows)} cells")
+    fresh = {(row["dataset"], row["model"]) for row in rows}
+    known = json.loads(args.out.read_text()) if args.out.exists() else []
+    rows += [row for row in known if (row["dataset"], row["model"]) not in fresh]
+    rows.sort(key=lambda row: (row["dataset"], row["model"]))
     write_file(args.out, json.dumps(rows, indent=1) + "\n")
 
 
