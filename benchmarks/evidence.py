@@ -2,23 +2,28 @@
 
     heterophily reproduce table1 --models hdp --datasets texas,cornell,wisconsin --seeds 5 --out results/seeds
     python -m benchmarks.levers --datasets texas cornell wisconsin
+    python -m benchmarks.two_devices CPU results
     python -m benchmarks.evidence [--check]
 
 Searches are those of results/tuning, cells those of results/table1 and results/seeds, levers those of
-benchmarks/levers.json. A cell is below print if its mean is lower by more than a standard error of ours; one
-that results/seeds or the levers lack is an error.
+benchmarks/levers.json, devices those of benchmarks/two_devices.json. A cell is below print if its mean, from
+the one seed of Table 1 or from several, is lower by more than a standard error of ours; one that is not in
+results/seeds is an error, and so is one below print from the one seed that is not in the levers.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from benchmarks.ledger import HOME, into_paper
 from benchmarks.levers import FILE as LEVERS
+from benchmarks.levers import RECIPE
+from benchmarks.two_devices import FILE as DEVICES
 from benchmarks.write_recipes import TUNED, is_judged, searches
 from heterophily import MODELS
 from heterophily.bench.cells import Cell, read_cells
@@ -34,11 +39,11 @@ HEAD = (
 )
 
 
-def below() -> list[Entry]:
-    """Return the cells in which HDP is below print."""
-    table = table1(read_cells(HOME / "results", "table1"))
-    found = [entry for name in COLUMNS if (entry := table.find("hdp", name)) is not None]
-    return [entry for entry in found if entry.standard_errors is not None and entry.standard_errors < -1]
+def below(folder: Path) -> dict[str, Entry]:
+    """Return the cells of a folder in which HDP is below print, by dataset."""
+    table = table1(read_cells(folder, "table1"))
+    found = {name: entry for name in COLUMNS if (entry := table.find("hdp", name)) is not None}
+    return {name: one for name, one in found.items() if (one.standard_errors or 0.0) < -1}
 
 
 def told(search: Mapping[str, Any]) -> str:
@@ -79,24 +84,27 @@ def _with_spread(cell: Cell) -> str:
     return f"{100 * cell['mean']:.2f} ± {100 * cell['std']:.2f}"
 
 
-def levers(entries: list[Entry]) -> str:
-    """Return what single changes of the settings come to, and the best of the other models, on validation."""
-    names = [entry.dataset for entry in entries]
+def levers(names: Iterable[str], wanted: Collection[str]) -> str:
+    """Return what single changes of the settings come to, and the best of the other models, on validation.
+
+    A graph that is not wanted is left out if the levers were pulled on another recipe than that of now.
+    """
     judged = {row["dataset"]: row["levers"] for row in json.loads(LEVERS.read_text())}
-    if lacking := [name for name in names if base_of(judged.get(name)) != recipe("hdp", name)]:
+    there = [name for name in names if base_of(judged.get(name)) == recipe("hdp", name)]
+    if lacking := set(wanted) - set(there):
         raise SystemExit(f"{LEVERS.name} lacks the recipe of {', '.join(lacking)}: run benchmarks.levers")
     found = {
-        lever: [f"{100 * fmean(judged[name][lever]['judged']):.1f}" for name in names]
-        for lever in judged[names[0]]
+        lever: [f"{100 * fmean(judged[name][lever]['judged']):.1f}" for name in there]
+        for lever in judged[there[0]]
     }
-    found["the best of the 13 baselines, as searched"] = [rival(name) for name in names]
+    found["the best of the 13 baselines, as searched"] = [rival(name) for name in there]
     rows = [f"| {' | '.join([lever, *scores])} |" for lever, scores in found.items()]
-    return "\n".join([f"| | {' | '.join(names)} |", f"|---{'|--:' * len(names)}|", *rows])
+    return "\n".join([f"| | {' | '.join(there)} |", f"|---{'|--:' * len(there)}|", *rows])
 
 
 def base_of(judged: Mapping[str, Any] | None) -> object:
     """Return the settings that the levers of a graph begin with."""
-    return judged["as in the recipe"]["config"] if judged else None
+    return judged[RECIPE]["config"] if judged else None
 
 
 def rival(dataset: str) -> str:
@@ -107,25 +115,40 @@ def rival(dataset: str) -> str:
     return f"{100 * judged[best]:.1f} ({MODELS[best].title})"
 
 
+def devices() -> str:
+    """Say how far HDP's cells on another device are, of those that have the setting of now."""
+    cells = read_cells(HOME / "results", "table1", models=["hdp"])
+    now = {cell["dataset"]: cell["test_opened"]["setting"] for cell in cells}
+    rows = [row for row in json.loads(DEVICES.read_text()) if row.get("setting") == now.get(row["dataset"])]
+    if not rows:
+        raise SystemExit(
+            f"{DEVICES.name} has no cell of HDP with the recipes of now: run benchmarks.two_devices"
+        )
+    apart = ", ".join(f"{row['dataset']} {row['nodes_apart']:.1f}" for row in rows)
+    seconds = sum(row["seconds"][0] for row in rows)
+    return (
+        f"Trained on a CPU as well, in {seconds:.0f} s as the sum of the cells' times, they differ from the "
+        f"GPU's by so many test nodes of a split: {apart}."
+    )
+
+
 def section() -> str:
     """Return all that stands between the markers."""
-    entries = below()
+    folders = HOME / "results", HOME / "results" / "seeds"
+    one, several = map(below, folders)
+    names = [name for name in COLUMNS if name in one or name in several]
     ones, many = (
-        {cell["dataset"]: cell for cell in read_cells(HOME / folder, "table1", models=["hdp"])}
-        for folder in ("results", "results/seeds")
+        {cell["dataset"]: cell for cell in read_cells(folder, "table1", models=["hdp"])} for folder in folders
     )
-    if lacking := [entry.dataset for entry in entries if entry.dataset not in many]:
+    if lacking := [name for name in names if name not in many]:
         raise SystemExit(f"results/seeds has no cell of HDP on {', '.join(lacking)}: run reproduce --seeds 5")
     tuned = {row["dataset"]: row for row in json.loads((TUNED / "hdp.json").read_text())}
-    count = {many[entry.dataset]["seeds"] for entry in entries}
-    rows = [
-        line(ones[name], many[name], entry.paper or 0.0, tuned[name])
-        for entry in entries
-        if (name := entry.dataset)
-    ]
+    count = {many[name]["seeds"] for name in names}
+    printed = {name: entry.paper or 0.0 for name, entry in (one | several).items()}
+    rows = [line(ones[name], many[name], printed[name], tuned[name]) for name in names]
     head = HEAD.format(seeds=" or ".join(map(str, sorted(count))))
     tried = "\n".join([head, "|---|---|--:|--:|--:|--:|--:|--:|--:|", *rows])
-    return f"{tried}\n\n{levers(entries)}"
+    return f"{tried}\n\n{devices()}\n\n{levers(names, one)}"
 
 
 def main() -> None:

@@ -6,7 +6,8 @@ Every lever is the packaged recipe with one change, some of them beyond the rang
 seeds that no search has seen. One of them changes the graph instead: edges join other nodes, drawn at random,
 so that they tell nothing of the labels. One half of a split's validation nodes keeps the epoch, the other
 half judges it, and the other way round (`confirm_cells.judged`). All goes into benchmarks/levers.json, from
-which `evidence.py` writes a table; a graph that is there is judged anew. Test labels stay closed.
+which `evidence.py` writes a table; what is there of the same recipe is left as it is. Test labels stay
+closed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from benchmarks.confirm_cells import judged
 from heterophily import MODELS, load
 from heterophily.bench.protocol import versions
 from heterophily.bench.tuning import blind
+from heterophily.config import Config
 from heterophily.files import write_file
 from heterophily.graph import Graph
 from heterophily.recipes import recipe
@@ -36,29 +39,40 @@ LEVERS: dict[str, dict[str, Any]] = {
     "64 hidden units": {"hidden_dim": 64},
     "no message passing": {"layers_hm": 0, "layers_ht": 0},
     "no X^str": {"structural": False},
-    "E² for E": {"order": 2},
-    "the other rule for the epoch": {},
+    "E² for E, or E for E²": {"order": None},
+    "the other rule for the epoch": {"by_loss": None},
 }
-"""What is changed; of the rule which epoch is kept, score or lowest loss, the one that the recipe has not."""
-EDGES = "edges between other nodes"
+"""What is changed; of a setting with two values, None is the one that the recipe has not."""
+OTHER: dict[str, Callable[[Any], Any]] = {"order": lambda order: 3 - order, "by_loss": lambda rule: not rule}
+INITIAL, RECIPE, EDGES = "initial assignment alone", "as in the recipe", "edges between other nodes"
 SEEDS = (21, 22)
 
 
-def levers(dataset: str, data: str | None, device: str) -> dict[str, Any]:
-    """Judge every lever on one graph, and the initial assignment alone."""
+def levers(dataset: str, known: Mapping[str, Any], data: str | None, device: str) -> dict[str, Any]:
+    """Judge every lever on one graph, and the initial assignment alone, but for those that are known."""
     graph = load(dataset, data=data)
     sealed = blind(graph, range(len(graph.splits)))
     base = MODELS["hdp"].config.parse(recipe("hdp", dataset))
-    other = {"by_loss": not base.to_dict()["by_loss"]}
-    settings = {name: base.replace(**(change or other)) for name, change in LEVERS.items()}
-    settings = {"as in the recipe": base} | settings
-    first = judged(sealed, MODELS["hdp"].first, [base], SEEDS, device)
-    rest = judged(sealed, "hdp", list(settings.values()), SEEDS, device)
-    found = dict(zip(["initial assignment alone", *settings], first + rest, strict=True))
-    found |= {EDGES: judged(renumbered(sealed, SEEDS[0]), "hdp", [base], SEEDS, device)[0]}
+    whole = {RECIPE: base} | {name: changed(base, change) for name, change in LEVERS.items()}
+    same = known.get("levers", {}).get(RECIPE, {}).get("config") == base.changes()
+    found: dict[str, Any] = dict(known["levers"]) if same else {}
+    for model, graph, settings in (
+        (MODELS["hdp"].first, sealed, {INITIAL: base}),
+        ("hdp", sealed, whole),
+        ("hdp", renumbered(sealed, SEEDS[0]), {EDGES: base}),
+    ):
+        todo = {name: setting for name, setting in settings.items() if name not in found}
+        found |= dict(zip(todo, judged(graph, model, list(todo.values()), SEEDS, device), strict=True))
     for name, one in found.items():
         print(f"{dataset:10s} {name:30s} {[round(100 * each, 2) for each in one['judged']]}", flush=True)
+    found = {name: found[name] for name in (INITIAL, *whole, EDGES)}
     return {"dataset": dataset, "seeds": SEEDS, "levers": found, "versions": versions(), "device": device}
+
+
+def changed(base: Config, change: Mapping[str, Any]) -> Config:
+    """Return settings with a change."""
+    now = base.to_dict()
+    return base.replace(**{name: OTHER[name](now[name]) if v is None else v for name, v in change.items()})
 
 
 def renumbered(graph: Graph, seed: int) -> Graph:
@@ -77,10 +91,9 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     for dataset in args.datasets:
-        row = levers(dataset, args.data, args.device)
-        rows = json.loads(FILE.read_text()) if FILE.exists() else []
-        rows = [other for other in rows if other["dataset"] != dataset] + [row]
-        write_file(FILE, json.dumps(rows, indent=1) + "\n")
+        rows = {row["dataset"]: row for row in json.loads(FILE.read_text())} if FILE.exists() else {}
+        rows[dataset] = levers(dataset, rows.get(dataset, {}), args.data, args.device)
+        write_file(FILE, json.dumps(list(rows.values()), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Compare the same cells of Table 1 from two devices: by how many test nodes a split differs, and the time.
 
     heterophily reproduce table1 --models hdp --datasets texas,cornell,wisconsin --device cpu --out cpu
-    python benchmarks/two_devices.py cpu results
+    python -m benchmarks.two_devices cpu results
 
 Cells that both folders have, with the same settings and seeds but from another device, go into
 benchmarks/two_devices.json, each in place of what was there of it.
@@ -19,7 +19,7 @@ from typing import Any
 from heterophily.bench.cells import Cell, read_cells
 from heterophily.files import write_file
 
-HERE = Path(__file__).parent
+FILE = Path(__file__).parent / "two_devices.json"
 
 
 def trained(cell: Cell) -> tuple[Any, ...]:
@@ -57,7 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("one", type=Path)
     parser.add_argument("other", type=Path)
-    parser.add_argument("--out", type=Path, default=HERE / "two_devices.json")
+    parser.add_argument("--out", type=Path, default=FILE)
     args = parser.parse_args()
     folders = (read_cells(folder, "table1") for folder in (args.one, args.other))
     rows = [compared(*pair) for pair in pairs(*folders)]
