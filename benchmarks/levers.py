@@ -48,14 +48,14 @@ INITIAL, RECIPE, EDGES = "initial assignment alone", "as in the recipe", "edges 
 SEEDS = (21, 22)
 
 
-def levers(dataset: str, known: Mapping[str, Any], data: str | None, device: str) -> dict[str, Any]:
-    """Judge every lever on one graph, and the initial assignment alone, but for those that are known."""
+def levers(dataset: str, before: Mapping[str, Any], data: str | None, device: str) -> dict[str, Any]:
+    """Judge every lever on one graph, and the initial assignment alone, but for those judged before."""
     graph = load(dataset, data=data)
     sealed = blind(graph, range(len(graph.splits)))
     base = MODELS["hdp"].config.parse(recipe("hdp", dataset))
     whole = {RECIPE: base} | {name: changed(base, change) for name, change in LEVERS.items()}
-    same = known.get("levers", {}).get(RECIPE, {}).get("config") == base.changes()
-    found: dict[str, Any] = dict(known["levers"]) if same else {}
+    same = before.get("levers", {}).get(RECIPE, {}).get("config") == base.changes()
+    found: dict[str, Any] = dict(before["levers"]) if same else {}
     for model, graph, settings in (
         (MODELS["hdp"].first, sealed, {INITIAL: base}),
         ("hdp", sealed, whole),
@@ -91,9 +91,14 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     for dataset in args.datasets:
-        rows = {row["dataset"]: row for row in json.loads(FILE.read_text())} if FILE.exists() else {}
-        rows[dataset] = levers(dataset, rows.get(dataset, {}), args.data, args.device)
+        row = levers(dataset, known().get(dataset, {}), args.data, args.device)
+        rows = known() | {dataset: row}
         write_file(FILE, json.dumps(list(rows.values()), indent=1) + "\n")
+
+
+def known() -> dict[str, Any]:
+    """Return what has been judged, by graph."""
+    return {row["dataset"]: row for row in json.loads(FILE.read_text())} if FILE.exists() else {}
 
 
 if __name__ == "__main__":
