@@ -132,9 +132,10 @@ def surpasses(row: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
 
 def after(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
     """Return a cell with the searches before it, but for those that are only its own beginning."""
-    while before and holds(row, before):
-        before = before.get("before")
-    return row | ({"before": before} if before else {})
+    kept: dict[str, Any] = {}
+    for search in reversed([one for one in searches(before) if not holds(row, one)]):
+        kept = {"before": {name: value for name, value in search.items() if name != "before"} | kept}
+    return row | kept
 
 
 def holds(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
