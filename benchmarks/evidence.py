@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.ledger import HOME, into_paper
 from benchmarks.levers import FILE as LEVERS
-from benchmarks.levers import RECIPE
+from benchmarks.levers import base_of
 from benchmarks.two_devices import FILE as DEVICES
 from benchmarks.write_recipes import TUNED, is_judged, searches
 from heterophily import MODELS
@@ -89,22 +89,17 @@ def levers(names: Iterable[str], wanted: Collection[str]) -> str:
 
     A graph that is not wanted is left out if the levers were pulled on another recipe than that of now.
     """
-    judged = {row["dataset"]: row["levers"] for row in json.loads(LEVERS.read_text())}
-    there = [name for name in names if base_of(judged.get(name)) == recipe("hdp", name)]
+    pulled = {row["dataset"]: row for row in json.loads(LEVERS.read_text())}
+    there = [name for name in names if base_of(pulled.get(name, {})) == recipe("hdp", name)]
     if lacking := set(wanted) - set(there):
         raise SystemExit(f"{LEVERS.name} lacks the recipe of {', '.join(lacking)}: run benchmarks.levers")
     found = {
-        lever: [f"{100 * fmean(judged[name][lever]['judged']):.1f}" for name in there]
-        for lever in judged[there[0]]
+        lever: [f"{100 * fmean(pulled[name]['levers'][lever]['judged']):.1f}" for name in there]
+        for lever in pulled[there[0]]["levers"]
     }
     found["the best of the 13 baselines, as searched"] = [rival(name) for name in there]
     rows = [f"| {' | '.join([lever, *scores])} |" for lever, scores in found.items()]
     return "\n".join([f"| | {' | '.join(there)} |", f"|---{'|--:' * len(there)}|", *rows])
-
-
-def base_of(judged: Mapping[str, Any] | None) -> object:
-    """Return the settings that the levers of a graph begin with."""
-    return judged[RECIPE]["config"] if judged else None
 
 
 def rival(dataset: str) -> str:

@@ -6,8 +6,8 @@ Every lever is the packaged recipe with one change, some of them beyond the rang
 seeds that no search has seen. One of them changes the graph instead: edges join other nodes, drawn at random,
 so that they tell nothing of the labels. One half of a split's validation nodes keeps the epoch, the other
 half judges it, and the other way round (`confirm_cells.judged`). All goes into benchmarks/levers.json, from
-which `evidence.py` writes a table; what is there of the same recipe is left as it is. Test labels stay
-closed.
+which `evidence.py` writes a table; what is there of the same recipe and device is left as it is.
+Test labels stay closed.
 """
 
 from __future__ import annotations
@@ -54,19 +54,24 @@ def levers(dataset: str, before: Mapping[str, Any], data: str | None, device: st
     sealed = blind(graph, range(len(graph.splits)))
     base = MODELS["hdp"].config.parse(recipe("hdp", dataset))
     whole = {RECIPE: base} | {name: changed(base, change) for name, change in LEVERS.items()}
-    same = before.get("levers", {}).get(RECIPE, {}).get("config") == base.changes()
+    same = base_of(before) == base.changes() and before["device"] == device
     found: dict[str, Any] = dict(before["levers"]) if same else {}
-    for model, graph, settings in (
+    for model, edges, settings in (
         (MODELS["hdp"].first, sealed, {INITIAL: base}),
         ("hdp", sealed, whole),
         ("hdp", renumbered(sealed, SEEDS[0]), {EDGES: base}),
     ):
         todo = {name: setting for name, setting in settings.items() if name not in found}
-        found |= dict(zip(todo, judged(graph, model, list(todo.values()), SEEDS, device), strict=True))
+        found |= dict(zip(todo, judged(edges, model, list(todo.values()), SEEDS, device), strict=True))
     for name, one in found.items():
         print(f"{dataset:10s} {name:30s} {[round(100 * each, 2) for each in one['judged']]}", flush=True)
     found = {name: found[name] for name in (INITIAL, *whole, EDGES)}
     return {"dataset": dataset, "seeds": SEEDS, "levers": found, "versions": versions(), "device": device}
+
+
+def base_of(row: Mapping[str, Any]) -> object:
+    """Return the settings that the levers of a graph begin with, if there are some."""
+    return row["levers"][RECIPE]["config"] if row else None
 
 
 def changed(base: Config, change: Mapping[str, Any]) -> Config:
