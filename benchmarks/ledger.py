@@ -39,6 +39,7 @@ LONG = 32
 """Settings of a search that can tell what its second half has added."""
 FAR = -2.0
 """Standard errors below print from which on a dataset must be named."""
+CLOCK = HOME / "benchmarks" / "whole_table.json"
 Beliefs = dict[str, dict[str, str]]
 """A sentence by model and dataset, or "all"."""
 
@@ -152,6 +153,22 @@ def waiting() -> str:
     return f"A race found better, and it is not confirmed yet: {'; '.join(found) or 'none'}."
 
 
+def clock() -> str:
+    """Say how long the table took by the clock, and HDP's row of it."""
+    calls = json.loads(CLOCK.read_text())
+    done = [(call["models"], dataset) for call in calls for dataset in call["datasets"]]
+    assert sorted(done) == sorted((models, name) for models in ("hdp", "baselines") for name in COLUMNS)
+    assert sum(call["cells"] for call in calls) == len(ROWS) * len(COLUMNS)
+    whole = sum(call["seconds"] for call in calls)
+    row = sum(call["seconds"] for call in calls if call["models"] == "hdp")
+    jobs, (device,) = max(call["jobs"] for call in calls), {call["device"] for call in calls}
+    return (
+        f"All cells of the paper's table are of one training, on one {device}, {jobs} cells at a time: in "
+        f"{len(calls)} calls that took {whole:.0f} s by the clock, of which HDP's row took {row:.0f} s "
+        "(`benchmarks/whole_table.json`)."
+    )
+
+
 def _span(counts: list[int]) -> str:
     return " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
 
@@ -169,7 +186,7 @@ def section(table: Table1, believed: Beliefs) -> str:
         "| model | dataset, our mean (difference in points and standard errors, settings tried) | believed |",
         "|---|---|---|",
     )
-    told = (budgets(), tried(), gains(), waiting(), untrained(table))
+    told = (clock(), budgets(), tried(), gains(), waiting(), untrained(table))
     return "\n".join([*head, *rows(table, believed), *(line for part in told for line in ("", part))])
 
 

@@ -60,7 +60,7 @@ def opening(
     if before is None:
         return record
     if all(before.get(name) == record[name] for name in ("setting", "seed", "seeds")):
-        return record | ({"earlier": before["earlier"]} if "earlier" in before else {})
+        return record | {name: before[name] for name in ("again", "earlier") if name in before}
     same = before["setting"] == setting
     if not (same or again):
         raise OpenedError(

@@ -34,7 +34,7 @@ from heterophily.recipes import datasets as datasets_with_recipe
 from heterophily.recipes import note, recipe
 from heterophily.recipes.provenance import Chosen
 from heterophily.stage import DivergedError
-from heterophily.training.device import take_part
+from heterophily.training.device import be_deterministic, take_part
 from heterophily.training.engine import Watch
 from heterophily.training.runs import Precision
 
@@ -244,7 +244,8 @@ def _side_by_side(
 
     Each graph is read here first: what is wrong with it, or to be noted of it, is then said once.
     """
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _settle_in, (jobs, device, loaded_files()))
+    settled = jobs, device, loaded_files(), torch.are_deterministic_algorithms_enabled()
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _settle_in, settled)
     graphs = {dataset: _once(read, dataset) for _, dataset in places}
     trained: dict[tuple[str, str], Future[Step]] = {}
     try:
@@ -270,8 +271,10 @@ def _side_by_side(
             process.terminate()
 
 
-def _settle_in(jobs: int, device: str | torch.device, files: Sequence[str]) -> None:
+def _settle_in(jobs: int, device: str | torch.device, files: Sequence[str], deterministic: bool) -> None:
     """Know the same models, leave the others their cores and memory, stay silent; end with the parent."""
+    if deterministic:
+        be_deterministic()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
     threading.Thread(target=_end_with_parent, daemon=True).start()
     load_files(files)

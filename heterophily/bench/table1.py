@@ -90,11 +90,11 @@ class Entry:
         if reading not in self.others:
             return None
         by_loss = self.by_loss and reading != "last"
-        other = replace(self, scores=self.others[reading], others={}, place=None, by_loss=by_loss)
-        if (row := READINGS[reading].paper) is None:
-            return other
-        paper, paper_std = printed(row, self.dataset) or (None, None)
-        return replace(other, paper=paper, paper_std=paper_std)
+        paper, paper_std = printed(READINGS[reading].paper(self.model), self.dataset) or (None, None)
+        return replace(
+            self, scores=self.others[reading], others={}, place=None, by_loss=by_loss, paper=paper,
+            paper_std=paper_std,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Reading(NamedTuple):
     title: str
     words: str
     score: Callable[[Mapping[str, Any]], float | None]
-    paper: str | None = None
+    paper: Callable[[str], str] = lambda model: model
     """The model whose printed numbers stand beside it: by default the entry's own, "" for none."""
 
 
@@ -182,13 +182,13 @@ READINGS = {
         "initial (Init.)",
         "the initial assignment alone, beside Init. of the paper's Table 3, which has four graphs",
         _initial,
-        "hdp-init",
+        lambda model: MODELS[model].first or "",
     ),
     "averaged": Reading(
         "averaged",
         "the mean of the seeds' assignments, which is not in the paper",
         lambda row: row.get("test_averaged"),
-        "",
+        lambda model: "",
     ),
 }
 """Other ways to read the paper. It does not say which epoch's weights are tested: ours is the best on

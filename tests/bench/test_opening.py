@@ -28,3 +28,11 @@ def test_other_seeds_are_another_opening_and_older_records_have_those_of_their_r
     for other in ({"seed": 1}, {"seeds": 3}):
         record = opening(file, "hdp", "texas", config, {}, "paper", **other)
         assert record["earlier"] == [first] and "again" not in record
+
+
+def test_a_cell_trained_once_more_keeps_the_word_that_its_setting_was_not_the_first(tmp_path: Path) -> None:
+    file, first, second = tmp_path / "result.json", HDPConfig(), HDPConfig(dropout=0.2)
+    for config, again in ((first, False), (second, True), (second, False)):
+        record = opening(file, "hdp", "texas", config, {}, "paper", again=again)
+        file.write_text(json.dumps({"test_opened": record}))
+    assert record["again"] and len(record["earlier"]) == 1

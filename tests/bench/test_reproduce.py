@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import warnings
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from heterophily import MODELS
 from heterophily.bench import reproduce as bench
@@ -308,6 +310,24 @@ def gone(name: str) -> Graph:
 def test_where_no_graph_can_be_read_no_process_is_started_for_it(tmp_path: Path) -> None:
     steps = bench.reproduce(["gone"], ["mlp", "gcn"], tmp_path / "results", jobs=2, read=gone)
     assert {(step.error, step.unread) for step in steps} == {("gone is not on this machine", True)}
+
+
+def unread_by_workers(name: str) -> Graph:
+    if parent_process() is None:
+        return tiny_graph()
+    raise GraphError(f"same bits each time: {torch.are_deterministic_algorithms_enabled()}")
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_cells_side_by_side_are_as_deterministic_as_they_were_asked_to_be(
+    tmp_path: Path, asked: bool
+) -> None:
+    torch.use_deterministic_algorithms(asked)
+    try:
+        steps = bench.reproduce(["tiny"], ["mlp", "gcn"], tmp_path / "r", jobs=2, read=unread_by_workers)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert {step.error for step in steps} == {f"same bits each time: {asked}"}
 
 
 def test_where_nothing_is_to_train_no_process_is_started(

@@ -202,6 +202,14 @@ def test_the_initial_assignment_stands_beside_init_of_table_3() -> None:
     assert whole.to_json()["readings"]["initial"]["paper"] == 0.8686
 
 
+def test_a_variant_of_hdp_is_one_row_and_stands_beside_no_number_of_the_paper() -> None:
+    rows = [{"split": 0, "test": 0.8, "validation": 0.9, "initial": {"test": 0.5, "validation": 0.8}}] * 2
+    table = table1([cell("hdp-directed", "squirrel", [], splits=rows)])
+    initial = table.entries[0].read("initial")
+    assert initial is not None and initial.paper is None and table.entries[0].paper is None
+    assert "initial" not in grids.written(grid(table), "markdown")
+
+
 @pytest.mark.parametrize("kind", ["terminal", "markdown", "latex", "html"])
 def test_the_row_that_reads_algorithm_1_as_printed_is_named_so(kind: str) -> None:
     rows = [
