@@ -163,7 +163,8 @@ def confirmed(
     rivals = rivals if before else with_recipe(rivals, model, row["dataset"])
     settings = both(rivals, before, model)
     if before:  # the recipe stands beside them as it is, with a first stage of its own
-        settings += both(with_recipe([], model, row["dataset"]), (), model)
+        own = both(with_recipe([], model, row["dataset"]), (), model)
+        settings += own if any(setting not in settings for setting in own) else []
     tried = judged(sealed, model, settings, seeds, device)
     chosen = max(tried, key=lambda one: fmean(one["judged"]))
     kept = {

@@ -1,8 +1,10 @@
 """Write into PAPER.md what stands behind the cells of HDP that are below print: searches, judges and seeds.
 
-    heterophily reproduce table1 --models hdp --datasets texas,cornell,wisconsin --seeds 5 --out results/seeds
-    python -m benchmarks.levers --datasets texas cornell wisconsin
-    python -m benchmarks.two_trainings CPU results
+    heterophily reproduce table1 --models hdp --seeds 5 --out results/seeds
+    python -m benchmarks.levers --datasets texas cornell
+    heterophily reproduce table1 --models hdp --datasets texas,cornell,wisconsin --device cpu --out cpu
+    python -m benchmarks.two_trainings cpu results
+    python -m benchmarks.two_trainings before results
     python -m benchmarks.evidence [--check]
 
 Searches are those of results/tuning, cells those of results/table1 and results/seeds, levers those of
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -37,19 +39,20 @@ HEAD = (
     "| print | test, {seeds} seeds | spread over seeds | mean of the seeds' assignments "
     "| initial alone, one seed | the best baseline here |"
 )
-LISTED, FAR = -0.5, -1.0
+LISTED, PULLED = -0.5, -1.0
 """Standard errors below print from which on a cell is listed, and from which on levers are pulled for it."""
 
 
-def below(table: Table1, errors: float) -> dict[str, Entry]:
-    """Return the cells in which HDP is so many standard errors below print, by dataset."""
+def below(table: Table1, bound: float) -> dict[str, Entry]:
+    """Return the cells in which HDP less print is below so many standard errors, by dataset."""
     found = {name: entry for name in COLUMNS if (entry := table.find("hdp", name)) is not None}
-    return {name: one for name, one in found.items() if (one.standard_errors or 0.0) < errors}
+    return {name: one for name, one in found.items() if (one.standard_errors or 0.0) < bound}
 
 
 def best_baseline(table: Table1, dataset: str) -> str:
     """Name the baseline with the highest test score and say what it is."""
-    found = [entry for model in ROWS[:-1] if (entry := table.find(model, dataset)) is not None]
+    baselines = (model for model in ROWS if model != "hdp")
+    found = [entry for model in baselines if (entry := table.find(model, dataset)) is not None]
     best = max(found, key=lambda entry: entry.mean)
     return f"{100 * best.mean:.2f} ({MODELS[best.model].title})"
 
@@ -119,47 +122,64 @@ def rival(dataset: str) -> str:
     return f"{100 * judged[best]:.1f} ({MODELS[best].title})"
 
 
-def trainings() -> str:
+def trainings(cells: Iterable[Cell], rows: Iterable[Mapping[str, Any]]) -> str:
     """Say how far cells that were trained twice are apart, of those that have the setting of now."""
-    now = {(c["model"], c["dataset"]): c["test_opened"]["setting"] for c in read_cells(RESULTS, "table1")}
-    rows = json.loads(TRAININGS.read_text())
+    now = {(cell["model"], cell["dataset"]): cell["test_opened"]["setting"] for cell in cells}
     rows = [row for row in rows if row["setting"] == now.get((row["model"], row["dataset"]))]
-    small = [row for row in rows if row["precision"] == "double"]
-    on_cpu = [row for row in small if row["model"] == "hdp" and row["devices"][0] == "cpu"]
+    on_cpu = [row for row in rows if row["model"] == "hdp" and row["devices"][0] == "cpu"]
     if not on_cpu:
-        raise SystemExit(f"{TRAININGS.name} has no cell of HDP with the recipes of now: run two_trainings")
-    seconds = sum(row["seconds"][0] for row in on_cpu)
+        raise SystemExit(
+            f"{TRAININGS.name} has no cell of HDP with the recipes of now: run benchmarks.two_trainings"
+        )
+    apart = ", ".join(
+        f"{row['dataset']} {row['nodes_apart']:.1f} ({row['seconds'][0]:.0f} s on the CPU)" for row in on_cpu
+    )
+    said = [f"HDP trained on a CPU and on a GPU is so many test nodes of a split apart, on average: {apart}."]
+    for where, precision in (("float32", "full"), ("float64", "double")):
+        twice = [row for row in rows if row["precision"] == precision and "cpu" not in row["devices"]]
+        if twice:
+            said.append(f"Of {len(twice)} cells trained twice on a GPU in {where} {repeated(twice)}.")
+    return " ".join([*said, "With `--deterministic` a device repeats itself."])
+
+
+def repeated(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say how many cells came to the same scores twice, and how far the others are apart."""
+    points = [100 * abs(row["means"][0] - row["means"][1]) for row in rows if any(row["nodes"])]
+    if not points:
+        return "all have the same score on every split"
     return (
-        f"HDP trained on a CPU as well, in {seconds:.0f} s as the sum of the cells' times, differs from the "
-        f"GPU's by so many test nodes of a split: {_apart(on_cpu)}. Even the same seed on the same device is "
-        f"no exact repetition: {_repeated(rows, 'float32', 'full')}; {_repeated(rows, 'float64', 'double')}. "
-        "With `--deterministic` a device repeats itself."
+        f"{len(rows) - len(points)} have the same score on every split; the means of the others are "
+        f"{fmean(points):.1f} points apart on average, at most {max(points):.1f}"
     )
 
 
-def _apart(rows: Iterable[Mapping[str, Any]]) -> str:
-    return ", ".join(f"{row['dataset']} {row['nodes_apart']:.1f}" for row in rows)
-
-
-def _repeated(rows: Iterable[Mapping[str, Any]], where: str, precision: str) -> str:
-    """Say what cells trained twice on one GPU came to."""
-    some = [row for row in rows if row["precision"] == precision and "cpu" not in row["devices"]]
-    points = [100 * abs(row["means"][0] - row["means"][1]) for row in some if any(row["nodes"])]
+def of_seeds(one: Mapping[str, Cell], many: Mapping[str, Cell]) -> str:
+    """Say what several seeds come to on each graph, and the seed of Table 1 trained again among them."""
+    said = []
+    for name in (name for name in COLUMNS if name in many):
+        seed = one[name]["seed"]
+        again = fmean(run["test"] for run in many[name]["splits"] if run["seed"] == seed)
+        said.append(
+            f"{name} {_percent(one[name]['mean'])}, {_percent(again)}, {_percent(many[name]['mean'])}"
+        )
     return (
-        f"of {len(some)} cells trained twice on one GPU in {where} {len(some) - len(points)} are equal node "
-        f"by node, the means of the others {fmean(points):.1f} points apart on average, at most "
-        f"{max(points):.1f}"
+        "Table 1's cell of HDP, the same seed trained again among several, and the mean of them all: "
+        f"{'; '.join(said)}."
     )
+
+
+def _percent(score: float) -> str:
+    return f"{100 * score:.1f}"
 
 
 def section() -> str:
     """Return all that stands between the markers."""
-    folders = RESULTS, RESULTS / "seeds"
-    table, of_seeds = (table1(read_cells(folder, "table1")) for folder in folders)
-    one, several = below(table, LISTED), below(of_seeds, LISTED)
+    cells, cells_of_seeds = (read_cells(folder, "table1") for folder in (RESULTS, RESULTS / "seeds"))
+    table = table1(cells)
+    one, several = below(table, LISTED), below(table1(cells_of_seeds), LISTED)
     names = [name for name in COLUMNS if name in one or name in several]
     ones, many = (
-        {cell["dataset"]: cell for cell in read_cells(folder, "table1", models=["hdp"])} for folder in folders
+        {cell["dataset"]: cell for cell in some if cell["model"] == "hdp"} for some in (cells, cells_of_seeds)
     )
     if lacking := [name for name in names if name not in many]:
         raise SystemExit(f"results/seeds has no cell of HDP on {', '.join(lacking)}: run reproduce --seeds 5")
@@ -171,7 +191,8 @@ def section() -> str:
     ]
     head = HEAD.format(seeds=" or ".join(map(str, sorted(count))))
     tried = "\n".join([head, "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|", *rows])
-    return f"{tried}\n\n{trainings()}\n\n{levers(names, below(table, FAR))}"
+    twice = trainings(cells, json.loads(TRAININGS.read_text()))
+    return "\n\n".join([tried, of_seeds(ones, many), twice, levers(names, below(table, PULLED))])
 
 
 def main() -> None:

@@ -90,7 +90,7 @@ class Entry:
         if reading not in self.others:
             return None
         by_loss = self.by_loss and reading != "last"
-        paper, paper_std = printed(READINGS[reading].paper(self.model), self.dataset) or (None, None)
+        paper, paper_std = printed(READINGS[reading].paper_of(self.model), self.dataset) or (None, None)
         return replace(
             self, scores=self.others[reading], others={}, place=None, by_loss=by_loss, paper=paper,
             paper_std=paper_std,
@@ -164,8 +164,8 @@ class Reading(NamedTuple):
     title: str
     words: str
     score: Callable[[Mapping[str, Any]], float | None]
-    paper: Callable[[str], str] = lambda model: model
-    """The model whose printed numbers stand beside it: by default the entry's own, "" for none."""
+    paper_of: Callable[[str], str] = lambda model: model
+    """Of a model, the one whose printed numbers stand beside it: by default itself, "" for none."""
 
 
 READINGS = {

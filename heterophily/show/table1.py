@@ -154,7 +154,7 @@ def _rows(table: Table1) -> Iterator[tuple[str, list[Piece]]]:
 
 
 def _others(entry: Entry) -> set[str]:
-    """Return the readings that are shown: the paper's of its HDP alone, as it leaves open what is scored.
+    """Return the readings that are shown: of the paper's HDP those it leaves open, of its variants none.
 
     A rule comes to the same from every seed.
     """
