@@ -79,7 +79,7 @@ def line(one: Cell, seeds: Cell, printed: float, row: Mapping[str, Any], baselin
     every = list(searches(row))[::-1]  # the first one first
     cells = [
         one["dataset"],
-        ", ".join(told(search) for search in every),
+        ", ".join(told(search) for search in every if "trials" in search),
         ", ".join(text for search in every for text in judged(search)) or "no",
         _with_spread(one),
         f"{100 * printed:.2f}",

@@ -131,11 +131,23 @@ def surpasses(row: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
 
 
 def after(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
-    """Return a cell with the searches before it, but for those that are only its own beginning."""
+    """Return a cell with the searches before it.
+
+    Of those that are only its own beginning a confirmation is kept, from other seeds or on other splits.
+    """
     kept: dict[str, Any] = {}
-    for search in reversed([one for one in searches(before) if not holds(row, one)]):
+    own = [one if not holds(row, one) else verdict(one) for one in searches(before)]
+    for search in reversed([one for one in own if one]):
         kept = {"before": {name: value for name, value in search.items() if name != "before"} | kept}
     return row | kept
+
+
+def verdict(search: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a confirmation said, without the search it was of; nothing of what was not confirmed."""
+    if "confirmed" not in search:
+        return {}
+    tried = ("trials", "columns", "trace", "initial", "race", "sampler")
+    return {name: value for name, value in search.items() if name not in tried}
 
 
 def holds(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

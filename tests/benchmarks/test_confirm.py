@@ -162,6 +162,9 @@ def test_a_cell_keeps_the_searches_before_it_and_counts_each_setting_once() -> N
     assert write["proposals"](confirmed) == 5 and confirmed["before"] == more
     waiting = write["beneath"](more, other)  # until it is confirmed
     assert write["after"](waiting, other | {"confirmed": []}) == confirmed
+    again = write["after"](confirmed, other | {"confirmed": [], "seeds": [5]})  # what was said first stays
+    assert again["before"] == {"validation": 0.8, "halves": True, "confirmed": [], "before": more}
+    assert write["proposals"](again) == 5
 
 
 def test_what_was_confirmed_beside_a_recipe_replaces_it_whatever_it_had_come_to_from_other_seeds() -> None:
