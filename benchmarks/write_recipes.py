@@ -146,8 +146,14 @@ def verdict(search: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a confirmation said, without the search it was of; nothing of what was not confirmed."""
     if "confirmed" not in search:
         return {}
-    tried = ("trials", "columns", "trace", "initial", "race", "sampler")
-    return {name: value for name, value in search.items() if name not in tried}
+    search_alone = ("trials", "columns", "trace", "initial", "race", "sampler")
+    return {name: value for name, value in search.items() if name not in search_alone}
+
+
+def is_same(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Say whether two rows are one, apart from what was before; of a confirmation its verdict tells."""
+    one, two = (verdict(each) or dict(each) for each in (row, other))
+    return one | {"before": None} == two | {"before": None}
 
 
 def holds(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -193,7 +199,7 @@ def take_in(file: str) -> None:
         place = TUNED / f"{row['model']}.json"
         rows = json.loads(place.read_text()) if place.exists() else []
         before = next((other for other in rows if other["dataset"] == row["dataset"]), None)
-        if any(search | {"before": None} == row | {"before": None} for search in searches(before)):
+        if any(is_same(row, search) for search in searches(before)):
             continue
         if before is None or surpasses(row, before):
             taken = after(before, row)

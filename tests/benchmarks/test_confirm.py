@@ -165,6 +165,12 @@ def test_a_cell_keeps_the_searches_before_it_and_counts_each_setting_once() -> N
     again = write["after"](confirmed, other | {"confirmed": [], "seeds": [5]})  # what was said first stays
     assert again["before"] == {"validation": 0.8, "halves": True, "confirmed": [], "before": more}
     assert write["proposals"](again) == 5
+    assert write["is_same"](
+        other | {"confirmed": []}, again["before"]
+    )  # taken in once more it changes nothing
+    assert not write["is_same"](other | {"confirmed": []}, again) and not write["is_same"](
+        other, again["before"]
+    )
 
 
 def test_what_was_confirmed_beside_a_recipe_replaces_it_whatever_it_had_come_to_from_other_seeds() -> None:
